@@ -8,8 +8,8 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/build"
-	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/roster"
 	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/status"
@@ -209,7 +209,7 @@ const LostInterval = time.Minute
 // present nodes may be avoided no longer.
 func (a *acting) avoidsInVain(pod *corev1.Pod) bool {
 	avoids := build.Avoided(pod)
-	if len(avoids) == 0 || !ending.IsUnschedulable(pod) {
+	if len(avoids) == 0 || !podstate.IsUnschedulable(pod) {
 		return false
 	}
 	for _, n := range a.ledger.AvoidedNodes() {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
-	"github.com/genericjob/genericjob/kernel/ending"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
 // failuresOn are how many failures count for a node.
@@ -31,7 +31,7 @@ func TestALossCountsOnceHoweverLongItsPodStays(t *testing.T) {
 		at := func(now time.Duration, since time.Time) {
 			t.Helper()
 			job = after(job, planWorld(t, kernel.World{
-				Job: job, Pods: []*corev1.Pod{pod}, Nodes: map[string]ending.Node{"a": {SilentSince: since}}, Now: kt.At(now), NodeCount: 9, Settings: kt.Settings,
+				Job: job, Pods: []*corev1.Pod{pod}, Nodes: map[string]podstate.Node{"a": {SilentSince: since}}, Now: kt.At(now), NodeCount: 9, Settings: kt.Settings,
 			}))
 			require.Equal(t, []string{"a"}, avoids(job), "it is lost all the time")
 		}
@@ -52,7 +52,7 @@ func TestALossCountsOnceHoweverLongItsPodStays(t *testing.T) {
 func TestTheLossOfANodeCountsThatIsAvoidedAlready(t *testing.T) {
 	job := failing(t, endless(v1beta1.AvoidNodes{}), 9, "a", "a")
 	pod := kt.Pod(job, "worker", 0, kt.Running, onNode("a"), kt.Deleted(kt.At(time.Hour), time.Second), kt.Marked)
-	w := kernel.World{Job: job, Pods: []*corev1.Pod{pod}, Nodes: map[string]ending.Node{"a": {SilentSince: kt.At(time.Hour)}}, Now: kt.At(2 * time.Hour), NodeCount: 9, Settings: kt.Settings}
+	w := kernel.World{Job: job, Pods: []*corev1.Pod{pod}, Nodes: map[string]podstate.Node{"a": {SilentSince: kt.At(time.Hour)}}, Now: kt.At(2 * time.Hour), NodeCount: 9, Settings: kt.Settings}
 	job = after(job, planWorld(t, w))
 	require.Equal(t, 3, failuresOn(job, "a"))
 	require.Equal(t, v1beta1.AvoidLost, job.Status.NodeFailures[0].Reason)
@@ -63,11 +63,11 @@ func TestTheLossOfANodeCountsThatIsAvoidedAlready(t *testing.T) {
 // More nodes may be lost than are avoided. Which ones are, must not change from one look to the next.
 func TestWhichLostNodesAreAvoidedDoesNotChangeByItself(t *testing.T) {
 	job := kt.Job(kt.Task("worker", 20), kt.BackoffLimit(0), kt.Begun, avoiding(v1beta1.AvoidNodes{}))
-	w := kernel.World{Job: job, Nodes: map[string]ending.Node{}, Now: kt.At(10 * time.Minute), NodeCount: 99, Settings: kt.Settings}
+	w := kernel.World{Job: job, Nodes: map[string]podstate.Node{}, Now: kt.At(10 * time.Minute), NodeCount: 99, Settings: kt.Settings}
 	for rank := range 20 {
 		node := string(rune('a' + rank))
 		w.Pods = append(w.Pods, kt.Pod(job, "worker", rank, kt.Running, onNode(node), kt.Deleted(kt.Start, time.Second), kt.Marked))
-		w.Nodes[node] = ending.Node{SilentSince: kt.Start}
+		w.Nodes[node] = podstate.Node{SilentSince: kt.Start}
 	}
 	w.Job = after(job, planWorld(t, w))
 	require.Len(t, w.Job.Status.AvoidedNodes, 16)

@@ -12,8 +12,8 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
-	"github.com/genericjob/genericjob/kernel/ending"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
 const xid = "node condition GpuXid79=True since 2026-01-01T00:00:00Z"
@@ -102,7 +102,7 @@ func TestAnAvoidedNodeSaysWhichCondition(t *testing.T) {
 func TestANodeWithAConditionMayBeBackFromALoss(t *testing.T) {
 	job := endless(v1beta1.AvoidNodes{})
 	job = after(job, given(t, job, time.Hour, sick("a")))
-	d := planWorld(t, kernel.World{Job: job, Now: kt.At(2 * time.Hour), NodeCount: 9, NodeProblems: []kernel.NodeProblem{sick("a")}, Nodes: map[string]ending.Node{"a": {Answers: true}}, Settings: kt.Settings})
+	d := planWorld(t, kernel.World{Job: job, Now: kt.At(2 * time.Hour), NodeCount: 9, NodeProblems: []kernel.NodeProblem{sick("a")}, Nodes: map[string]podstate.Node{"a": {Answers: true}}, Settings: kt.Settings})
 	require.Equal(t, []string{"a"}, avoids(after(job, d)))
 }
 

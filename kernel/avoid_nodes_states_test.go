@@ -9,15 +9,15 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
-	"github.com/genericjob/genericjob/kernel/ending"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
 // lostOn is a world in which a job's only pod is on a node that does not answer.
 func lostOn(job *v1beta1.GenericJob, node string, since, now time.Duration) kernel.World {
 	pod := kt.Pod(job, "worker", 0, kt.Running, onNode(node), kt.Deleted(kt.At(since), time.Second), kt.Marked)
 	return kernel.World{
-		Job: job, Pods: []*corev1.Pod{pod}, Nodes: map[string]ending.Node{node: {SilentSince: kt.At(since)}}, Now: kt.At(now), NodeCount: 9, Settings: kt.Settings,
+		Job: job, Pods: []*corev1.Pod{pod}, Nodes: map[string]podstate.Node{node: {SilentSince: kt.At(since)}}, Now: kt.At(now), NodeCount: 9, Settings: kt.Settings,
 	}
 }
 

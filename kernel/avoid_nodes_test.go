@@ -13,8 +13,8 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
 	"github.com/genericjob/genericjob/kernel/build"
-	"github.com/genericjob/genericjob/kernel/ending"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
 // avoiding has a job avoid nodes.
@@ -172,7 +172,7 @@ func TestAFailureThatIsKnownLateCountsForItsOwnNode(t *testing.T) {
 }
 
 func TestALostNodeIsAvoidedFromTheFirstCreateUntilItAnswers(t *testing.T) {
-	lost := map[string]ending.Node{"a": {SilentSince: kt.Start}}
+	lost := map[string]podstate.Node{"a": {SilentSince: kt.Start}}
 	for name, options := range map[string][]kt.JobOption{
 		"avoidNodes": {avoiding(v1beta1.AvoidNodes{})},
 		"nodeLost":   {kt.Spec(func(s *v1beta1.GenericJobSpec) { s.NodeLost = &v1beta1.NodeLost{AfterSeconds: 30} })},
@@ -200,7 +200,7 @@ func TestALostNodeIsAvoidedFromTheFirstCreateUntilItAnswers(t *testing.T) {
 		for _, n := range again.Status.NodeFailures {
 			require.Len(t, n.Times, 1, "one loss counts once")
 		}
-		w.Job, w.Pods, w.Nodes = again, nil, map[string]ending.Node{"a": {Answers: true}}
+		w.Job, w.Pods, w.Nodes = again, nil, map[string]podstate.Node{"a": {Answers: true}}
 		require.Empty(t, avoids(after(again, planWorld(t, w))), name)
 	}
 }

@@ -34,11 +34,11 @@
 //	kernel    Plan and its stages; the rules; actions             knows all below
 //	barrier   restart in place: who waits, orders, held ends      not what is done
 //	status    what is told, in words, and when it is postponed    not what is done
-//	build     a pod, the Service, a gang scheduler's objects      neither endings nor statuses
+//	build     a pod, the Service, a gang scheduler's objects      neither pod states nor statuses
 //	queue     the Workload in Kueue: made, read, reported         neither pods nor ledgers
 //	roster    the pods, each at its replica                       not what follows from them
 //	ledger    outcomes, restarts, limits, delays, mode and clock  neither pods nor words
-//	ending    what the state of one pod means, and why            neither jobs nor ledgers
+//	podstate  what the status of one pod means, and why           neither jobs nor ledgers
 //	spec      types, policies, names, variables, mistakes         neither pods nor statuses
 //	verdict   what is to become of the job                        nothing
 //	output    what code printed last before it failed             nothing
@@ -53,7 +53,7 @@
 //     pod.
 //  3. decidedByStatus (plan.go) ends the walk if the job is being deleted, or if its status cannot be read or is older than a pod. Here it does not.
 //     draft.SetMissingStartTime notes when the job began, if the status does not say it. draft.BeginModeGenerationIfEdited begins a mode generation if somebody edited the spec.
-//  4. recordOutcomes (outcomes.go) asks roster.Ending what the pod means, which asks ending.Judge: it is Failed. Pod.Failure says how the code failed.
+//  4. recordOutcomes (outcomes.go) asks roster.State what the pod means, which asks podstate.Judge: it is Failed. Pod.Failure says how the code failed.
 //     If the failure follows from the end of another replica, it is counted some seconds later: then that other end may be known, too.
 //  5. recordOutcomes calls applyFailurePolicy (failure_policy.go) and applyNoProgress (no_progress.go), which may fail the job by this failure. Then it
 //     calls applyRestartBudget (budget.go): within its limits the replica may run again. Otherwise the draft gets that it has failed for good.

@@ -8,9 +8,9 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
 	"github.com/genericjob/genericjob/kernel/output"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/status"
 	"github.com/genericjob/genericjob/kernel/verdict"
 )
@@ -150,7 +150,7 @@ func causesFirst(failed []*end) (list []*end) {
 	if len(failed) == 0 {
 		return nil
 	}
-	first, _ := ending.First(records, 0)
+	first, _ := podstate.First(records, 0)
 	list = append(list, failed[first])
 	for _, follows := range []bool{false, true} {
 		for i, e := range failed {

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/roster"
 	"github.com/genericjob/genericjob/kernel/status"
 	"github.com/genericjob/genericjob/kernel/text"
@@ -30,19 +30,19 @@ const (
 	// maxSuspects is how many other pods are named that may have failed first.
 	maxSuspects = 4
 	// maxWhy is how many bytes are kept of the sentence about what failed, maxSummary how many of a summary.
-	maxWhy, maxSummary = ending.MaxFailure + 60, 1100
+	maxWhy, maxSummary = podstate.MaxFailure + 60, 1100
 )
 
 // codeEnd is how the code of a replica has ended.
 type codeEnd struct {
 	v1beta1.ReplicaFailure
-	pod   ending.Pod
+	pod   podstate.Pod
 	why   func() string // is called for the first failure only, because it takes time to read last words
 	began time.Time     // when the container began; zero if unknown
 	final bool          // the ledger says that the replica has failed for good
 }
 
-func codeEndOf(pod ending.Pod) codeEnd {
+func codeEndOf(pod podstate.Pod) codeEnd {
 	return codeEnd{ReplicaFailure: pod.Record(), pod: pod, why: pod.Failure, began: pod.BeganAt()}
 }
 
@@ -55,7 +55,7 @@ func firstOf(ended []end) *end {
 	if len(records) == 0 {
 		return nil
 	}
-	n, _ := ending.First(records, 0)
+	n, _ := podstate.First(records, 0)
 	i := slices.IndexFunc(ended, func(e end) bool { return e.pod.Name == records[n].Pod })
 	return &ended[i]
 }
@@ -83,10 +83,10 @@ func untilCause(job *v1beta1.GenericJob, replicas *roster.Roster, ended []end, d
 	for i := range ended {
 		e := &ended[i]
 		since := now.Sub(e.pod.EndedAt())
-		if !isFailure(e) || e.pod.Code() == ending.ExitSIGTERM || since < 0 || since >= causeWithin {
+		if !isFailure(e) || e.pod.Code() == podstate.ExitSIGTERM || since < 0 || since >= causeWithin {
 			return 0
 		}
-		if f := e.pod.Record(); f.Follows == "" && !ending.Hung(&f) {
+		if f := e.pod.Record(); f.Follows == "" && !podstate.Hung(&f) {
 			return 0
 		}
 		wait = min(wait, causeWithin-since)
@@ -137,7 +137,7 @@ func failuresOf(ended []end) (list []codeEnd) {
 		switch {
 		case isFinalDisruption(*e):
 			c.Follows = ""
-		case e.excused && hasFinalDisruption && !ending.NamesCause(&c.ReplicaFailure):
+		case e.excused && hasFinalDisruption && !podstate.NamesCause(&c.ReplicaFailure):
 			c.Follows = disrupted
 		}
 		list = append(list, c)
@@ -171,7 +171,7 @@ func (i incident) choose(ends []codeEnd) (first *v1beta1.FirstFailure, before st
 	for _, e := range ends {
 		list = append(list, e.ReplicaFailure)
 	}
-	n, orElse := ending.First(list, known)
+	n, orElse := podstate.First(list, known)
 	out := &v1beta1.FirstFailure{ReplicaFailure: list[n], JobAttempt: i.jobAttempt, Others: int32(len(list) - 1)}
 	for _, j := range orElse[:min(len(orElse), maxSuspects)] {
 		out.OrElse = append(out.OrElse, list[j].Pod)

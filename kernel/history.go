@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/text"
 	"github.com/genericjob/genericjob/kernel/verdict"
 )
@@ -66,7 +66,7 @@ func ofFailure(f *v1beta1.ReplicaFailure) v1beta1.HistoryEntry {
 	}
 	lines := strings.Split(strings.TrimSpace(f.Message), "\n")
 	said := cmp.Or(f.Exception, lines[len(lines)-1])
-	if ending.JustOutput(f) && said != "" {
+	if podstate.JustOutput(f) && said != "" {
 		said = fmt.Sprintf("last output: %q", said)
 	}
 	if f.Reason != "" && f.Reason != "Error" {

@@ -5,8 +5,8 @@ import (
 
 	"github.com/genericjob/genericjob/apis/inplace"
 	"github.com/genericjob/genericjob/kernel/barrier"
-	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/roster"
 )
 
@@ -46,7 +46,7 @@ func begunTogether(w World, l *ledger.Ledger, t *roster.Type) time.Time {
 // were last told to go on together.
 func lateEnd(w World, t *roster.Type, rank, attempt int, begun time.Time) (codeEnd, bool) {
 	pod := t.Pod(rank)
-	m := ending.NumbersOf(pod.Pod)
+	m := podstate.NumbersOf(pod.Pod)
 	if report := w.Reports[pod.UID]; m.Order != nil && report.Pod == string(pod.UID) && report.Ended != nil && report.Ended.Attempt == attempt {
 		return reportedEnd(pod, report.Ended)
 	}
@@ -63,13 +63,13 @@ func lateEnd(w World, t *roster.Type, rank, attempt int, begun time.Time) (codeE
 }
 
 // reportedEnd returns how code has ended by the report of its wrapper, which holds the end, and whether it ended by itself.
-func reportedEnd(pod ending.Pod, ended *inplace.Held) (codeEnd, bool) {
-	e := codeEndOf(ending.Pod{Pod: pod.Holding(barrier.Terminated(ended)), Template: pod.Template}.AtLastExit())
-	return e, !ended.Asked || e.Follows == "" && ending.NamesCause(&e.ReplicaFailure)
+func reportedEnd(pod podstate.Pod, ended *inplace.Held) (codeEnd, bool) {
+	e := codeEndOf(podstate.Pod{Pod: pod.Holding(barrier.Terminated(ended)), Template: pod.Template}.AtLastExit())
+	return e, !ended.Asked || e.Follows == "" && podstate.NamesCause(&e.ReplicaFailure)
 }
 
 // endBeforeDeletion returns how code has failed in a pod that was deleted after its container had been started again, and whether it is known.
-func endBeforeDeletion(t *roster.Type, rank int, pod ending.Pod, begun time.Time) (codeEnd, bool) {
+func endBeforeDeletion(t *roster.Type, rank int, pod podstate.Pod, begun time.Time) (codeEnd, bool) {
 	if pod.DeletionTimestamp == nil || !hasFailedAgain(t, rank, pod) {
 		return codeEnd{}, false
 	}
@@ -79,13 +79,13 @@ func endBeforeDeletion(t *roster.Type, rank int, pod ending.Pod, begun time.Time
 
 // hasFailedAgain reports whether the last failure of the container that restarts in place is not counted yet. It is false if the node does not know how
 // the container ended: that was not the code.
-func hasFailedAgain(t *roster.Type, rank int, pod ending.Pod) bool {
+func hasFailedAgain(t *roster.Type, rank int, pod podstate.Pod) bool {
 	return hasUncountedExit(t, rank, pod) && !pod.LostByNode()
 }
 
 // ownEnd returns how code has ended in a pod that is over, and whether it ended by itself since begun. The wrapper may have waited after that, so the
 // code may be of an earlier start.
-func ownEnd(pod ending.Pod, begun time.Time) (codeEnd, bool) {
+func ownEnd(pod podstate.Pod, begun time.Time) (codeEnd, bool) {
 	own := pod.AtOwnEnd()
 	isOld := pod.HasWaited() && own.EndedAt().Before(begun)
 	return codeEndOf(own), !isOld && own.FailedUnasked()
@@ -94,7 +94,7 @@ func ownEnd(pod ending.Pod, begun time.Time) (codeEnd, bool) {
 // watchCause reports whether to keep a pod that may be the cause of a job's failure. It does if the job has just failed, and all known failures
 // followed from the end of another pod. The pod then keeps its finalizer until its end has been read, for a minute at most. After that the job is
 // looked at again. A pod that has a node may run, though no kubelet has said so yet.
-func (a *acting) watchCause(t *roster.Type, rank int, pod ending.Pod) bool {
+func (a *acting) watchCause(t *roster.Type, rank int, pod podstate.Pod) bool {
 	left := a.untilCauseIsGivenUp()
 	if left <= 0 || pod.Ended() || pod.Spec.NodeName == "" || t.Auxiliary || t.HasSucceeded(rank) || a.replicas.IsSuperseded(t, rank) {
 		return false

@@ -12,9 +12,9 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/barrier"
-	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
 	"github.com/genericjob/genericjob/kernel/output"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/roster"
 	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/status"
@@ -90,10 +90,10 @@ func furthestOf(w World, replicas *roster.Roster, ended []end) (f furthest) {
 		}
 	}
 	pod := t.Pods[rank]
-	if pod == nil || pod.Status.Phase != corev1.PodRunning || pod.DeletionTimestamp != nil || ending.Address(pod) == "" {
+	if pod == nil || pod.Status.Phase != corev1.PodRunning || pod.DeletionTimestamp != nil || podstate.Address(pod) == "" {
 		return f
 	}
-	if r := w.StepReport; r.Pod == string(pod.UID) && r.Attempt == ending.NumbersOf(pod).At() {
+	if r := w.StepReport; r.Pod == string(pod.UID) && r.Attempt == podstate.NumbersOf(pod).At() {
 		f.step, f.known = stepOf(r.Furthest)
 	} else {
 		f.wait = stepWithin

@@ -10,8 +10,8 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
 	"github.com/genericjob/genericjob/kernel/barrier"
-	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/roster"
 	"github.com/genericjob/genericjob/kernel/status"
 	"github.com/genericjob/genericjob/kernel/verdict"
@@ -38,9 +38,9 @@ type World struct {
 	ProgressReport inplace.Report
 	// StepReport is what the StepPod reports; its zero value if none was asked, or has answered.
 	StepReport inplace.Report
-	// Nodes are the nodes that the caller has read live, by name: those whose state decides what a pod means (see ending.Judge.DependsOnNode). A pod on
+	// Nodes are the nodes that the caller has read live, by name: those whose state decides what a pod means (see podstate.Judge.DependsOnNode). A pod on
 	// a node that answers may still run, so it is neither deleted by force nor replaced.
-	Nodes map[string]ending.Node
+	Nodes map[string]podstate.Node
 	// NodeCount is how many nodes the cluster has; 0 if that is not known. Only jobs with avoidNodes ask.
 	NodeCount int
 	// NodeProblems are what speaks against nodes beside what the job has seen itself: their conditions first, then failures of other jobs. Only jobs with
@@ -127,7 +127,7 @@ const staleInterval = time.Second
 // a pod means. So its answer changes: a pod is Failed until applyVerdict writes its restart, and Superseded from then on.
 func Plan(w World) Decision {
 	w.Job = w.Settings.Avoiding(w.Job)
-	judge := ending.Judge{Now: w.Now, ForceReplaceAfter: w.Settings.ForceReplaceAfter, Nodes: w.Nodes}
+	judge := podstate.Judge{Now: w.Now, ForceReplaceAfter: w.Settings.ForceReplaceAfter, Nodes: w.Nodes}
 	draft, err := ledger.Load(w.Job)
 	w.Pods = barrier.WithReportedExits(w.Job, w.Pods, w.Reports)
 	replicas := roster.Of(w.Job, draft.Ledger, w.Pods, judge)

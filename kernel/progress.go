@@ -10,7 +10,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/barrier"
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/roster"
 	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/status"
@@ -86,7 +86,7 @@ func runningPods(pods []*corev1.Pod, replicaType string) (running []*corev1.Pod)
 		}
 	}
 	slices.SortFunc(running, func(a, b *corev1.Pod) int {
-		return cmp.Compare(ending.Number(a, v1beta1.LabelReplicaRank), ending.Number(b, v1beta1.LabelReplicaRank))
+		return cmp.Compare(podstate.Number(a, v1beta1.LabelReplicaRank), podstate.Number(b, v1beta1.LabelReplicaRank))
 	})
 	return running
 }

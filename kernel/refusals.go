@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/status"
 )
@@ -120,7 +120,7 @@ func (r Refusal) message() string {
 		return status.Refused(r.String(), r.Message, status.CorrectField)
 	case v1beta1.ReasonCreateFailed:
 		remedy := status.FreeQuota
-		if do := ending.Advice(r.Reason, r.Message); do != "" {
+		if do := podstate.Advice(r.Reason, r.Message); do != "" {
 			remedy = "The operator keeps trying, but " + do
 		}
 		return status.Refused(r.String(), r.Message, remedy)

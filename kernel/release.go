@@ -8,12 +8,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
 // release takes the finalizer off a pod.
 func (a *acting) release(pod *corev1.Pod, reason string) {
-	if ending.Tracked(pod) {
+	if podstate.Tracked(pod) {
 		a.do(ReleasePod, pod, reason)
 	}
 }

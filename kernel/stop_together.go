@@ -2,8 +2,8 @@ package kernel
 
 import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/roster"
 	"github.com/genericjob/genericjob/kernel/status"
 )
@@ -12,10 +12,10 @@ import (
 // counts as a disruption at once, so that all replicas are told to stop. The pod carries a mark, which was put on it under its resourceVersion: so it had
 // not finished before. If its code exits with 0 now, it has only done as it was told.
 func earlyDisruption(l *ledger.Ledger, t *roster.Type, e end) (_ end, has bool) {
-	if !l.StopsTogether() || t.Auxiliary || t.Policy.Kind == v1beta1.RestartNever || !ending.Marked(e.pod.Pod, v1beta1.AnnotationDisrupted) {
+	if !l.StopsTogether() || t.Auxiliary || t.Policy.Kind == v1beta1.RestartNever || !podstate.Marked(e.pod.Pod, v1beta1.AnnotationDisrupted) {
 		return e, false
 	}
-	m := ending.NumbersOf(e.pod.Pod)
+	m := podstate.NumbersOf(e.pod.Pod)
 	if m.Behind(l.Attempt(e.account, e.rank), l.BarrierIsOpen()) || l.IsObsolete(e.account, e.rank, m.Attempt, m.JobAttempt) {
 		return e, false // all have been told already
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/genericjob/genericjob/controllers/calls"
 	"github.com/genericjob/genericjob/kernel"
 	"github.com/genericjob/genericjob/kernel/build"
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
 // indexJob is the cache index that finds the pods and Services of a job by its name, in one namespace.
@@ -40,7 +40,7 @@ func (r *Reconciler) observe(ctx context.Context, job *v1beta1.GenericJob) (kern
 		switch {
 		case metav1.IsControlledBy(pod, job):
 			w.Pods = append(w.Pods, pod)
-		case ending.Tracked(pod):
+		case podstate.Tracked(pod):
 			orphans = append(orphans, pod)
 		}
 	}

@@ -23,7 +23,7 @@
 //   - order: the order in the pod's annotation. It is of an earlier attempt; or of the present one, and then it says wait, or go.
 //   - barrier: open or closed.
 //
-// The next four columns are the ending that package ending gives the pod, by the state of its container:
+// The next four columns are the state that package podstate gives the pod, by the status of its container:
 //
 //   - runs: the code runs
 //   - exited: the code has failed, and the kubelet starts the container again; exits in the status counts such ends
@@ -79,7 +79,7 @@
 //
 // Each of these files stands in the package that owns what it reads or writes:
 //
-//	ending/inplace.go    reads the state of one pod's containers
+//	podstate/inplace.go  reads the status of one pod's containers
 //	ledger/inplace.go    writes attempts, counts and the barrier into the ledger
 //	build/inplace.go     puts the wrapper into a pod
 //	kernel/order.go      makes actions of orders

@@ -5,7 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/roster"
 	"github.com/genericjob/genericjob/kernel/spec"
 )
@@ -17,7 +17,7 @@ func Reachable(job *v1beta1.GenericJob, pods []*corev1.Pod) (list []*corev1.Pod)
 	for _, pod := range pods {
 		_, rank, is := roster.ReplicaOf(names, pod)
 		r := spec.OfType(job, pod.Labels[v1beta1.LabelReplicaType])
-		if is && r != nil && rank < spec.Replicas(job, r) && metav1.IsControlledBy(pod, job) && ending.Address(pod) != "" {
+		if is && r != nil && rank < spec.Replicas(job, r) && metav1.IsControlledBy(pod, job) && podstate.Address(pod) != "" {
 			list = append(list, pod)
 		}
 	}

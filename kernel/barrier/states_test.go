@@ -13,9 +13,9 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
 	"github.com/genericjob/genericjob/kernel/barrier"
-	"github.com/genericjob/genericjob/kernel/ending"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
 	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/roster"
 )
 
@@ -24,10 +24,10 @@ var (
 	orders   = []string{"go", "wait", "earlier"}
 	barriers = []string{"open", "closed"}
 	columns  = []kt.PodOption{kt.Running, exitedInItsPod, kt.Exited(0), kt.Exited(1)}
-	names    = map[ending.Ending]string{
-		ending.Alive: "Alive", ending.Behind: "Behind", ending.Exited: "Exited", ending.Succeeded: "Succeeded", ending.Failed: "Failed",
-		ending.Superseded: "Superseded", ending.Unwanted: "Unwanted", ending.Terminating: "Terminating", ending.Lost: "Lost",
-		ending.Disrupted: "Disrupted",
+	names    = map[podstate.State]string{
+		podstate.Alive: "Alive", podstate.Behind: "Behind", podstate.Exited: "Exited", podstate.Succeeded: "Succeeded", podstate.Failed: "Failed",
+		podstate.Superseded: "Superseded", podstate.Unwanted: "Unwanted", podstate.Terminating: "Terminating", podstate.Lost: "Lost",
+		podstate.Disrupted: "Disrupted",
 	}
 )
 
@@ -69,9 +69,9 @@ func means(t *testing.T, job *v1beta1.GenericJob, pod *corev1.Pod) (is, told str
 
 // meansBy says the same by a ledger that has been written to.
 func meansBy(draft ledger.Draft, job *v1beta1.GenericJob, pod *corev1.Pod) (is, told string) {
-	replicas := roster.Of(job, draft.Ledger, []*corev1.Pod{pod}, ending.Judge{Now: kt.Start, ForceReplaceAfter: time.Minute})
+	replicas := roster.Of(job, draft.Ledger, []*corev1.Pod{pod}, podstate.Judge{Now: kt.Start, ForceReplaceAfter: time.Minute})
 	want := barrier.OrderOf(draft.Ledger, replicas.Types[0].Account, 0)
-	switch is = names[replicas.Ending(&replicas.Types[0], 0)]; {
+	switch is = names[replicas.State(&replicas.Types[0], 0)]; {
 	case is != "Alive" && is != "Behind", *replicas.Types[0].Order(0) == want:
 		return is, "-"
 	case want.Go < want.Attempt:

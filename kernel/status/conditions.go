@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/text"
 	"github.com/genericjob/genericjob/kernel/verdict"
@@ -124,7 +124,7 @@ func (p *writer) leftovers() string {
 	n := 0
 	for t, rank := range p.Roster.Replicas() {
 		pod := t.Pods[rank]
-		if pod != nil && !t.Auxiliary && p.Roster.Ending(t, rank) == ending.Alive && !t.Pod(rank).Ended() {
+		if pod != nil && !t.Auxiliary && p.Roster.State(t, rank) == podstate.Alive && !t.Pod(rank).Ended() {
 			n++
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
 // reportFirst replaces the sentence about the first failure, wherever this reconcile tells it, by its summary. The summary also says how sure it is that this
@@ -104,7 +104,7 @@ func FirstSummary(f *v1beta1.FirstFailure) string {
 
 // whyNotKnown says why another may have failed first as well.
 func whyNotKnown(f *v1beta1.FirstFailure) string {
-	if ending.Hung(&f.ReplicaFailure) {
+	if podstate.Hung(&f.ReplicaFailure) {
 		return "which of them the others wait for is not known"
 	}
 	return "they ended within the same second"

@@ -16,8 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/roster"
 	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/verdict"
@@ -187,7 +187,7 @@ func (p *writer) unfinishedPods() (running, gone bool) {
 			running = false
 		default:
 			gone = false
-			running = running && pod.Status.Phase == corev1.PodRunning && p.Roster.Ending(t, rank) == ending.Alive
+			running = running && pod.Status.Phase == corev1.PodRunning && p.Roster.State(t, rank) == podstate.Alive
 		}
 	}
 	return running, gone

@@ -57,9 +57,9 @@ var ofFeatures = []mutant{
 		"b.MayCreateUnwrapped = false\n\t\treplaceAbsent", "replaceAbsent"},
 	{"a type without wrapper begins before all have stopped", "kernel/create.go",
 		"return a.ledger.BarrierIsOpen() || a.barrier.MayCreateUnwrapped ||", "return true || a.barrier.MayCreateUnwrapped ||"},
-	{"a pod without a sandbox is waited for", "kernel/ending/ending.go",
+	{"a pod without a sandbox is waited for", "kernel/podstate/state.go",
 		"case !old && j.IsStranded(pod):", "case false:"},
-	{"a node's invention is waited for", "kernel/ending/inplace.go",
+	{"a node's invention is waited for", "kernel/podstate/inplace.go",
 		"return invented(t) || !exitOf", "return !invented(t) && !exitOf"},
 	{"the ends in another pod are taken for this one's", "kernel/ledger/inplace.go",
 		"r.ExitsOfPod == shortHash(pod)", "shortHash(pod) != \"\""},
@@ -71,7 +71,7 @@ var ofFeatures = []mutant{
 		"e.account.Exits(e.rank, e.pod.UID)+1)", "0)"},
 	{"what has ended before the barrier counts after it", "kernel/barrier/barrier.go",
 		"\t\tnoteExits(draft, replicas, b.exits)\n", "_ = b.exits\n"},
-	{"a replica that has finished begins again with the others", "kernel/ending/inplace.go",
+	{"a replica that has finished begins again with the others", "kernel/podstate/inplace.go",
 		"m.Order != nil && !r.Always &&", "false && m.Order != nil && !r.Always &&"},
 	{"a pod that could not be told is taken for one of the new attempt", "kernel/barrier/barrier.go",
 		"case replicas.IsSuperseded(t, rank):", "case false:"},
@@ -84,9 +84,9 @@ var ofFeatures = []mutant{
 		"if err == nil && x.Ordered != nil {", "if x.Ordered != nil {"},
 	{"an end that is held is noted before it comes", "kernel/apply.go",
 		"if !draft.WholeJob() {", "if true {"},
-	{"a pod that has been told to stop is let go in a pause without a mark", "kernel/ending/inplace.go",
+	{"a pod that has been told to stop is let go in a pause without a mark", "kernel/podstate/inplace.go",
 		"case m.Order != nil && old && !p.Ended():", "case false:"},
-	{"who has finished when all pods are replaced runs again", "kernel/ending/ending.go",
+	{"who has finished when all pods are replaced runs again", "kernel/podstate/state.go",
 		"case r.Obsolete && r.InPlace:", "case false:"},
 
 	{"restart rules are tried again with what refuses them", "controllers/calls/rules.go",
@@ -109,7 +109,7 @@ var ofFeatures = []mutant{
 
 	// Stopping together.
 	{"who stops together spends a restart", "kernel/stop_together.go",
-		"e.countsAs, e.allowed = ledger.Disruption, true", "e.allowed, e.ending = true, ending.Succeeded"},
+		"e.countsAs, e.allowed = ledger.Disruption, true", "e.allowed, e.ending = true, podstate.Succeeded"},
 
 	// Definitions.
 	{"a job that has begun is compiled by the newest definition", "controllers/training/revisions.go",

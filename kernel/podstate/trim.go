@@ -1,4 +1,4 @@
-package ending
+package podstate
 
 import (
 	"slices"

@@ -1,4 +1,4 @@
-package ending
+package podstate
 
 import (
 	"testing"
@@ -81,7 +81,7 @@ func TestStatesThatOnlyAKubeletShows(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		pod  Pod
-		want Ending
+		want State
 	}{
 		"evicted, exits with 0, and is called Succeeded":       {pod(exited(0, noon), byKubelet(noon.Add(2*time.Second))), Disrupted},
 		"... reported in the same second":                      {pod(exited(0, noon), byKubelet(noon)), Disrupted},

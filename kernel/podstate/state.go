@@ -1,4 +1,4 @@
-// Package ending says what the state of one pod means for its replica. The replica may yet run, has done its work, has failed, or was ended from
+// Package podstate says what the status of one pod means for its replica. The replica may yet run, has done its work, has failed, or was ended from
 // outside. The package also says why, in words. It knows a few facts about the replica (see Replica), and neither jobs nor ledgers nor statuses. Trim
 // removes from a pod what nothing here reads.
 //
@@ -6,7 +6,7 @@
 // counts.
 //
 // Begin with Judge.Of.
-package ending
+package podstate
 
 import (
 	"slices"
@@ -20,27 +20,27 @@ import (
 	"github.com/genericjob/genericjob/apis/inplace"
 )
 
-// Ending is what the state of a pod means for its replica.
-type Ending int
+// State is what the status of a pod means for its replica.
+type State int
 
-// The endings.
+// The states.
 const (
-	Alive         Ending = iota // the pod runs or may yet run; or its containers have ended, and its phase has yet to say how the pod ended
-	Terminating                 // the pod is being deleted and has not ended yet: wait
-	Superseded                  // the pod does not matter any more
-	Succeeded                   // the replica's code has finished its work
-	Failed                      // the replica's code has failed
-	Disrupted                   // something outside the job ended the pod
-	Lost                        // the pod is being deleted and nobody will report how it ended
-	Unwanted                    // the pod lives, and the operator stops it: after a change of run mode, an edit or a replacement
-	Behind                      // the pod lives, and is to go on in a later attempt than its last order says
-	Exited                      // the replica's code has failed, and can be run again in the pod
-	Stranded                    // the pod's container has ended, and its node does not start it again
-	AwaitingPhase               // the operator would stop the pod, but its code has exited with 0: wait for the phase, which tells if it succeeded
+	Alive         State = iota // the pod runs or may yet run; or its containers have ended, and its phase has yet to say how the pod ended
+	Terminating                // the pod is being deleted and has not ended yet: wait
+	Superseded                 // the pod does not matter any more
+	Succeeded                  // the replica's code has finished its work
+	Failed                     // the replica's code has failed
+	Disrupted                  // something outside the job ended the pod
+	Lost                       // the pod is being deleted and nobody will report how it ended
+	Unwanted                   // the pod lives, and the operator stops it: after a change of run mode, an edit or a replacement
+	Behind                     // the pod lives, and is to go on in a later attempt than its last order says
+	Exited                     // the replica's code has failed, and can be run again in the pod
+	Stranded                   // the pod's container has ended, and its node does not start it again
+	AwaitingPhase              // the operator would stop the pod, but its code has exited with 0: wait for the phase, which tells if it succeeded
 )
 
 // GoesOn reports whether the pod stays in use, whether or not its code runs at the moment.
-func (e Ending) GoesOn() bool { return e == Alive || e == Behind || e == Exited }
+func (s State) GoesOn() bool { return s == Alive || s == Behind || s == Exited }
 
 // Pod is a pod with the template of its replica. Only the template's containers count: what admission adds to a pod (proxies, agents) neither decides nor
 // delays an outcome.
@@ -131,7 +131,7 @@ type Judge struct {
 }
 
 // Of says what the pod of a replica that has not finished means. The numbers are the pod's own: see NumbersOf.
-func (j Judge) Of(pod Pod, m *Numbers, r Replica) Ending {
+func (j Judge) Of(pod Pod, m *Numbers, r Replica) State {
 	old := IsOld(pod.Pod, m, r.ModeGeneration)
 	switch {
 	case r.Obsolete && r.InPlace:
@@ -143,7 +143,7 @@ func (j Judge) Of(pod Pod, m *Numbers, r Replica) Ending {
 	case !old && pod.Exits() > r.Exits && !j.mayHaveWorked(pod, old, r.RunsAgain):
 		return Exited // Behind comes before it: an end in a pod that is behind is not of the present attempt
 	case pod.Ended():
-		return j.ending(pod, old, r.RunsAgain)
+		return j.ofEnded(pod, old, r.RunsAgain)
 	case !old && j.IsStranded(pod):
 		return Stranded
 	default:
@@ -158,11 +158,11 @@ func IsOld(pod *corev1.Pod, m *Numbers, modeGeneration int) bool {
 
 // mayHaveWorked reports whether the pod has ended, and its replica has done its work, or has done it unless the phase will say otherwise.
 func (j Judge) mayHaveWorked(p Pod, old, again bool) bool {
-	return p.Ended() && slices.Contains([]Ending{Succeeded, Alive, AwaitingPhase}, j.ending(p, old, again))
+	return p.Ended() && slices.Contains([]State{Succeeded, Alive, AwaitingPhase}, j.ofEnded(p, old, again))
 }
 
-// ending says what a pod that has ended means. It is Alive or AwaitingPhase if its phase has yet to say whether it succeeded.
-func (j Judge) ending(p Pod, old, again bool) Ending {
+// ofEnded says what a pod that has ended means. It is Alive or AwaitingPhase if its phase has yet to say whether it succeeded.
+func (j Judge) ofEnded(p Pod, old, again bool) State {
 	debug := IsDebug(p.Pod)
 	switch {
 	case !debug && p.succeeded() && p.endedByItself():
@@ -178,7 +178,7 @@ func (j Judge) ending(p Pod, old, again bool) Ending {
 }
 
 // ofSuccess says what a pod means whose code has exited with 0, and by itself as far as is known.
-func (j Judge) ofSuccess(p Pod, old, again bool) Ending {
+func (j Judge) ofSuccess(p Pod, old, again bool) State {
 	switch awaits := p.awaitsPhase() && !j.isLost(p.Pod); {
 	case old && again:
 		return Superseded // it will run again in the new mode
@@ -192,7 +192,7 @@ func (j Judge) ofSuccess(p Pod, old, again bool) Ending {
 }
 
 // ofLiving says what a pod means that has not ended.
-func (j Judge) ofLiving(pod *corev1.Pod, old bool) Ending {
+func (j Judge) ofLiving(pod *corev1.Pod, old bool) State {
 	switch {
 	case j.isLost(pod) && old:
 		return Superseded

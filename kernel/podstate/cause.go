@@ -1,4 +1,4 @@
-package ending
+package podstate
 
 import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"

@@ -1,4 +1,4 @@
-package ending
+package podstate
 
 import (
 	"testing"
@@ -25,7 +25,7 @@ func TestASuccessIsLeftToThePhase(t *testing.T) {
 	for name, tc := range map[string]struct {
 		pod     Pod
 		replica Replica
-		want    Ending
+		want    State
 	}{
 		"nobody has said why yet":                  {awaitingPhase(), Replica{}, Alive},
 		"... and the mode has changed":             {awaitingPhase(), Replica{ModeGeneration: 1}, AwaitingPhase},

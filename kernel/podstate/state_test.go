@@ -1,4 +1,4 @@
-package ending
+package podstate
 
 import (
 	"testing"
@@ -73,7 +73,7 @@ func TestWhatAPodMeans(t *testing.T) {
 		pod     Pod
 		numbers Numbers
 		replica Replica
-		want    Ending
+		want    State
 	}{
 		"it runs":                                       {pod: pod(), want: Alive},
 		"the ledger is past it":                         {pod: pod(exited(0, noon)), replica: Replica{Attempt: 1}, want: Superseded},

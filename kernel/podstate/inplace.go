@@ -1,4 +1,4 @@
-package ending
+package podstate
 
 import (
 	"fmt"
@@ -25,10 +25,10 @@ func CanGoOn(pod *corev1.Pod) bool {
 
 // ofBehind says what a pod means whose code may be of an earlier attempt. If the code has done its work, that counts, and the replica takes part in no
 // later attempt; unless its policy is Always.
-func (j Judge) ofBehind(p Pod, old bool, m *Numbers, r Replica) Ending {
+func (j Judge) ofBehind(p Pod, old bool, m *Numbers, r Replica) State {
 	switch {
 	case m.Order != nil && !r.Always && j.mayHaveWorked(p, old, r.RunsAgain):
-		return j.ending(p, old, r.RunsAgain)
+		return j.ofEnded(p, old, r.RunsAgain)
 	case m.Order != nil && old && !p.Ended():
 		return j.ofLiving(p.Pod, old) // it may do its work before it is stopped
 	case old || !CanGoOn(p.Pod):
@@ -40,12 +40,12 @@ func (j Judge) ofBehind(p Pod, old bool, m *Numbers, r Replica) Ending {
 
 // ofReplaced says what a pod means that is to be replaced, alone or with all others. Restarts in place have not helped, or it has not stopped in
 // time. If its code has done its work all the same, or does it before the stop, the work counts.
-func (j Judge) ofReplaced(pod Pod, r Replica) Ending {
+func (j Judge) ofReplaced(pod Pod, r Replica) State {
 	if !pod.Ended() {
 		return j.ofLiving(pod.Pod, true)
 	}
 	if !r.Always && j.mayHaveWorked(pod, true, r.RunsAgain) {
-		return j.ending(pod, true, r.RunsAgain)
+		return j.ofEnded(pod, true, r.RunsAgain)
 	}
 	return Superseded
 }

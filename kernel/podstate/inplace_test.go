@@ -1,4 +1,4 @@
-package ending
+package podstate
 
 import (
 	"testing"
@@ -74,7 +74,7 @@ func TestWhatAPodInPlaceMeans(t *testing.T) {
 	for name, test := range map[string]struct {
 		pod  Pod
 		r    Replica
-		want Ending
+		want State
 	}{
 		"it runs what it shall":                            {wrapped(), Replica{Attempt: 1, BarrierIsOpen: true}, Alive},
 		"it has failed":                                    {wrapped(failed), Replica{Attempt: 1, BarrierIsOpen: true}, Exited},
