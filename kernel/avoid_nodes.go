@@ -44,8 +44,8 @@ func nodeFailure(node string, reason v1beta1.AvoidReason, message string) ledger
 	return ledger.NodeFailure{Node: node, Reason: reason, Message: text.Cut(message, maxNodeMessage)}
 }
 
-// countNodeFailures writes into the draft what the recorded ends say against nodes, and which nodes new pods avoid from now on. A job that is over creates no pods, so
-// it avoids no further nodes.
+// countNodeFailures writes into the draft what the recorded ends say against nodes, and which nodes new pods avoid from now on. A job that is over
+// creates no pods, so it avoids no further nodes.
 func countNodeFailures(w World, draft ledger.Draft, replicas *roster.Roster, o *outcomes, over bool) (s suspect) {
 	if was := &w.Job.Status; was.CompletionTime != nil || !spec.Avoidance(w.Job).Loses && len(was.AvoidedNodes)+len(was.NodeFailures) == 0 {
 		return s
@@ -85,8 +85,8 @@ func noteNodes(w World, draft ledger.Draft, replicas *roster.Roster) {
 	}
 }
 
-// rejections returns the nodes that have rejected pods for reasons that lie in the node, each once. It leaves out ends that this reconcile does not answer,
-// because the next one sees them again. With restartScope Job (whole) the restart of an auxiliary replica answers no other end.
+// rejections returns the nodes that have rejected pods for reasons that lie in the node, each once. It leaves out ends that this reconcile does not
+// answer, because the next one sees them again. With restartScope Job (whole) the restart of an auxiliary replica answers no other end.
 func rejections(o *outcomes, whole bool) (list []ledger.NodeFailure) {
 	for i := range o.ended {
 		e := &o.ended[i]
@@ -119,8 +119,8 @@ func addFirstFailure(w World, draft ledger.Draft, replicas *roster.Roster, ended
 	return s
 }
 
-// avoidAtOnce notes that this one failure is enough to avoid its node, if the rule of failurePolicy that matches it says so (elsewhere). It reports whether the
-// rule does. F is the failure that is known to be the first, even if that became known late.
+// avoidAtOnce notes that this one failure is enough to avoid its node, if the rule of failurePolicy that matches it says so (elsewhere). It reports
+// whether the rule does. F is the failure that is known to be the first, even if that became known late.
 func avoidAtOnce(job *v1beta1.GenericJob, draft ledger.Draft, replicaType string, f *v1beta1.ReplicaFailure) bool {
 	if job.Spec.FailurePolicy == nil {
 		return false
@@ -133,8 +133,8 @@ func avoidAtOnce(job *v1beta1.GenericJob, draft ledger.Draft, replicaType string
 	return true
 }
 
-// correctNodeFailures corrects for which node the first failure counts, if another failure was first than was known. Then it replaces pods on avoided nodes, if
-// all replicas wait at the barrier to begin again.
+// correctNodeFailures corrects for which node the first failure counts, if another failure was first than was known. Then it replaces pods on
+// avoided nodes, if all replicas wait at the barrier to begin again.
 func correctNodeFailures(w World, draft ledger.Draft, replicas *roster.Roster, s suspect, ended []end, first *v1beta1.FirstFailure, v verdict.Verdict) {
 	if w.Job.Status.CompletionTime != nil || !spec.Avoidance(w.Job).Counts {
 		return

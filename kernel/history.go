@@ -19,8 +19,8 @@ import (
 // maxTold is how many bytes of a message the history keeps.
 const maxTold = 160
 
-// explainLoss writes into the history what is known of the loss of this reconcile. It also corrects the earlier entry, if more has become known of the stored
-// first failure. Before is then the summary that was told of it.
+// explainLoss writes into the history what is known of the loss of this reconcile. It also corrects the earlier entry, if more has become known of
+// the stored first failure. Before is then the summary that was told of it.
 func explainLoss(draft ledger.Draft, v verdict.Verdict, l loss, stored, first *v1beta1.FirstFailure, before string) {
 	if before != "" && stored != nil && first != nil {
 		draft.CorrectLoss(ofFirst(stored), ofFirst(first))

@@ -10,8 +10,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/roster"
 )
 
-// lateFailures returns ends that came too late to be counted. They only serve to find the first failure. They are of the attempt before the present one, or, if
-// previous is false, of the present attempt of a job that is over.
+// lateFailures returns ends that came too late to be counted. They only serve to find the first failure. They are of the attempt before the present
+// one, or, if previous is false, of the present attempt of a job that is over.
 func lateFailures(w World, l *ledger.Ledger, replicas *roster.Roster, previous bool) (list []codeEnd) {
 	back := 0
 	if previous {

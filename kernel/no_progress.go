@@ -101,8 +101,8 @@ func furthestOf(w World, replicas *roster.Roster, ended []end) (f furthest) {
 	return f
 }
 
-// reportingReplica returns the replica whose steps are compared; nil if there is none. Of the unfinished replicas whose code a wrapper runs, it is the lowest, or the
-// highest if last is true.
+// reportingReplica returns the replica whose steps are compared; nil if there is none. Of the unfinished replicas whose code a wrapper runs, it is
+// the lowest, or the highest if last is true.
 func reportingReplica(replicas *roster.Roster, last bool) (*roster.Type, int) {
 	for i := range replicas.Types {
 		t := &replicas.Types[i]

@@ -227,8 +227,8 @@ func checkStartConditions(w World, draft ledger.Draft, replicas *roster.Roster, 
 	return m
 }
 
-// makeDecision makes the decision from findings and actions. It postpones a status that only refreshes the view, and a first status that only says that the
-// job begins. The pods of newSuccesses are not released before the status that records their success is written.
+// makeDecision makes the decision from findings and actions. It postpones a status that only refreshes the view, and a first status that only says
+// that the job begins. The pods of newSuccesses are not released before the status that records their success is written.
 func makeDecision(p status.Findings, actions []Action, newSuccesses []*corev1.Pod) Decision {
 	s, events, news := status.Of(p)
 	if !news {

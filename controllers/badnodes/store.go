@@ -121,8 +121,8 @@ func (s *Store) seeJob(o any, isGone bool) {
 	s.reports.set(types.NamespacedName{Namespace: job.Namespace, Name: job.Name}, tells)
 }
 
-// ProblemsFor is what speaks against nodes for a job, beside what it has recorded itself. First come conditions, then failures of other jobs of its namespace,
-// and then losses.
+// ProblemsFor is what speaks against nodes for a job, beside what it has recorded itself. First come conditions, then failures of other jobs of its
+// namespace, and then losses.
 func (s *Store) ProblemsFor(job *v1beta1.GenericJob) (list []ledger.NodeProblem) {
 	if s == nil {
 		return nil

@@ -16,9 +16,9 @@ const LastCalls = 3 * time.Second
 // errShutdown stops a reconcile between two calls because the operator is told to end. The next operator makes that reconcile again.
 var errShutdown = errors.New("the operator ends: the next one goes on")
 
-// GracefulShutdown lets a reconciler end in order. When the operator is told to end, the manager cancels the context of each reconcile at once. That would cut off calls
-// in the middle, and nobody would know whether they were carried out. So a reconcile gets a context that lasts LastCalls longer, and asks between calls
-// whether to go on (CheckShutdown). Reconciles that wait are not begun.
+// GracefulShutdown lets a reconciler end in order. When the operator is told to end, the manager cancels the context of each reconcile at once. That
+// would cut off calls in the middle, and nobody would know whether they were carried out. So a reconcile gets a context that lasts LastCalls longer,
+// and asks between calls whether to go on (CheckShutdown). Reconciles that wait are not begun.
 type GracefulShutdown struct{ reconcile.Reconciler }
 
 // Reconcile makes one reconcile, unless the operator is told to end.

@@ -7,8 +7,8 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// DefinitionError says that a definition cannot compile a job that keeps to the schema and to the definition's validations. Its author has to mend that,
-// and no user can.
+// DefinitionError says that a definition cannot compile a job that keeps to the schema and to the definition's validations. Its author has to mend
+// that, and no user can.
 type DefinitionError struct {
 	// Definition is the name of the TrainingFramework.
 	Definition string

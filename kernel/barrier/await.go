@@ -21,8 +21,8 @@ const (
 	barrierInterval = time.Minute
 )
 
-// RequeueTimes returns when to look at the job again, because replicas wait for each other or wrappers may hold ends. Watch events tell of pods. But only
-// a question to its wrapper shows that a replica has arrived at the barrier.
+// RequeueTimes returns when to look at the job again, because replicas wait for each other or wrappers may hold ends. Watch events tell of pods. But
+// only a question to its wrapper shows that a replica has arrived at the barrier.
 func RequeueTimes(f Inputs, pods []*corev1.Pod, l *ledger.Ledger, replicas *roster.Roster) (waits []time.Duration) {
 	if !l.BarrierIsOpen() {
 		return append(untilAnswers(f, l, replicas), barrierInterval, l.NextDelay(f.Now))

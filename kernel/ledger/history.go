@@ -25,8 +25,8 @@ func (l *Ledger) History() *v1beta1.History { return l.history }
 // ExplainLoss notes what is known of the loss that this reconcile has found: where and why it came. Begin is when code ended; zero if unknown.
 func (d Draft) ExplainLoss(why v1beta1.HistoryEntry) { d.why = why }
 
-// CorrectLoss replaces what the history tells of a failure (told) by another failure, which came first (why). The entry is that of the open loss, or of the
-// loss that ended the job. It stays if it does not tell of that failure: the loss may have begun with an earlier one of the same pod.
+// CorrectLoss replaces what the history tells of a failure (told) by another failure, which came first (why). The entry is that of the open loss, or
+// of the loss that ended the job. It stays if it does not tell of that failure: the loss may have begun with an earlier one of the same pod.
 func (d Draft) CorrectLoss(told, why v1beta1.HistoryEntry) {
 	if d.history == nil {
 		return
@@ -134,8 +134,8 @@ func (d Draft) lostIn(since metav1.Time, from, now time.Time) metav1.Time {
 	return metav1.NewTime(from.Truncate(time.Second))
 }
 
-// countRestarts adds the restarts of this reconcile to the entry of the loss. A loss that costs no time, because enough of the other replicas go on, has an entry,
-// too.
+// countRestarts adds the restarts of this reconcile to the entry of the loss. A loss that costs no time, because enough of the other replicas go on,
+// has an entry, too.
 func (d Draft) countRestarts(by v1beta1.TimeCause, from, now time.Time) {
 	if by == "" {
 		return

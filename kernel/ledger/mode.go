@@ -55,8 +55,8 @@ func (l *Ledger) wanted() string { return spec.Mode(l.job, l.pauses > 0) }
 // SetStartTime notes when the job began.
 func (d Draft) SetStartTime(at time.Time) { d.startTime = &metav1.Time{Time: at} }
 
-// SetMissingStartTime notes that a job has begun, if it has pods though its status has no start time. It began when its first pod was created. The deadline must not
-// count from a later write, which an operator may make after a long outage.
+// SetMissingStartTime notes that a job has begun, if it has pods though its status has no start time. It began when its first pod was created. The
+// deadline must not count from a later write, which an operator may make after a long outage.
 func (d Draft) SetMissingStartTime(firstPod, now time.Time) {
 	if d.startTime != nil || d.job.Status.CompletionTime != nil || firstPod.IsZero() {
 		return
@@ -118,8 +118,8 @@ func (d Draft) pauseClock(now time.Time) {
 	d.pauses++
 }
 
-// BeginModeGenerationIfEdited begins a mode generation if existing pods may have been made from another spec, and notes the spec from which pods are made now. It comes
-// before anything is counted, because it does not matter how pods of another spec end, unless they have done their work.
+// BeginModeGenerationIfEdited begins a mode generation if existing pods may have been made from another spec, and notes the spec from which pods are
+// made now. It comes before anything is counted, because it does not matter how pods of another spec end, unless they have done their work.
 func (d Draft) BeginModeGenerationIfEdited() {
 	if d.edited {
 		d.beginModeGeneration()

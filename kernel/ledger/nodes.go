@@ -67,8 +67,8 @@ func (d Draft) addNodeFailure(f NodeFailure, at metav1.Time) {
 	}
 }
 
-// RemoveNodeFailure takes back the last failure of code on a node, because another failure came first. The node is then told of by what happened before. RemoveNodeFailure
-// returns when the failure was recorded; zero if there is none to take back.
+// RemoveNodeFailure takes back the last failure of code on a node, because another failure came first. The node is then told of by what happened
+// before. RemoveNodeFailure returns when the failure was recorded; zero if there is none to take back.
 func (d Draft) RemoveNodeFailure(node string) time.Time {
 	i := d.failuresIndex(node)
 	if i < 0 || d.nodeFailures[i].Reason != v1beta1.AvoidFailed {
@@ -116,8 +116,9 @@ func last(n v1beta1.NodeFailures) time.Time {
 	return n.Times[len(n.Times)-1].Time
 }
 
-// AddLostNode notes that a node is lost, and since when. New pods avoid it until it answers. If the job has failed there too often, they avoid it until these
-// failures have faded. One loss counts once, however long it lasts: its time identifies it. If too many nodes are lost, one that was left out stays out.
+// AddLostNode notes that a node is lost, and since when. New pods avoid it until it answers. If the job has failed there too often, they avoid it
+// until these failures have faded. One loss counts once, however long it lasts: its time identifies it. If too many nodes are lost, one that was
+// left out stays out.
 func (d Draft) AddLostNode(f NodeFailure, since, now time.Time) {
 	policy := spec.Avoidance(d.job)
 	if !policy.Loses || f.Node == "" {
@@ -144,8 +145,8 @@ func (d Draft) RemoveLostNode(node string) {
 	d.lost = slices.DeleteFunc(slices.Clone(d.lost), func(n v1beta1.AvoidedNode) bool { return n.Node == node })
 }
 
-// Avoid finds which nodes are avoided, for failures of the job and for other problems. There is how many nodes the cluster has; 0 if that is not known. At
-// least one of them is not avoided.
+// Avoid finds which nodes are avoided, for failures of the job and for other problems. There is how many nodes the cluster has; 0 if that is not
+// known. At least one of them is not avoided.
 func (d Draft) Avoid(now time.Time, there int, problems []NodeProblem) {
 	policy := spec.Avoidance(d.job)
 	if !policy.Loses {
@@ -180,8 +181,8 @@ func faded(policy spec.AvoidPolicy, at metav1.Time, now time.Time) bool {
 	return now.Sub(at.Time).Abs() >= policy.Within
 }
 
-// AvoidedNodes returns the nodes that new pods avoid, each once: first those with failures or other problems, then lost ones. A node may be both in a job
-// that ends, for which Avoid is not called.
+// AvoidedNodes returns the nodes that new pods avoid, each once: first those with failures or other problems, then lost ones. A node may be both in
+// a job that ends, for which Avoid is not called.
 func (l *Ledger) AvoidedNodes() []v1beta1.AvoidedNode {
 	lost := slices.DeleteFunc(slices.Clone(l.lost), func(n v1beta1.AvoidedNode) bool { return l.IsBad(n.Node) })
 	return slices.Concat(l.bad, lost)

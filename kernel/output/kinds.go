@@ -41,8 +41,9 @@ var driverError = regexp.MustCompile(`\bXid(?: \([^)]*\))?:? (\d{1,3})\b`)
 // applicationErrors are numbers of the driver's that code brings about itself, as by an index out of range. The source is that of driverError.
 var applicationErrors = []string{"13", "31", "43", "45", "68"}
 
-// Classify finds the kind of a failure, and codes that can be looked up, unless Read has found them in a text of Failure.Text. An exception goes before the
-// lines around it. Errors of the driver go before both, because code sees a broken device as an error of its own. Classify takes ten times as long as Read.
+// Classify finds the kind of a failure, and codes that can be looked up, unless Read has found them in a text of Failure.Text. An exception goes
+// before the lines around it. Errors of the driver go before both, because code sees a broken device as an error of its own. Classify takes ten
+// times as long as Read.
 func (s *Failure) Classify() {
 	if s.Kind != "" || s.Codes != "" {
 		return

@@ -1,6 +1,6 @@
-// Package output reads what code printed last before it failed. It finds which process failed, by which exception or signal, and where in the user's code. It
-// also finds whether that only followed from the end of another process. Users need not write anything for it: it knows the words of Python, PyTorch,
-// torchrun and others (see signatures.go).
+// Package output reads what code printed last before it failed. It finds which process failed, by which exception or signal, and where in the user's
+// code. It also finds whether that only followed from the end of another process. Users need not write anything for it: it knows the words of
+// Python, PyTorch, torchrun and others (see signatures.go).
 //
 // The wrapper reads the last words in the pod, where it has the whole output. The operator reads the last 2 KiB, which a kubelet keeps.
 //

@@ -26,8 +26,8 @@ func misspelledForm(name string) string {
 // words are the variables of one word.
 var words = []string{"type", "rank", "index", "attempt", "jobAttempt"}
 
-// misspelledWord returns the mistake in a name that is one letter away from a variable of one word; "" for other names. A name that the environment of the container
-// has, or may have, is no mistake.
+// misspelledWord returns the mistake in a name that is one letter away from a variable of one word; "" for other names. A name that the environment
+// of the container has, or may have, is no mistake.
 func misspelledWord(c *corev1.Container, name string) string {
 	i := slices.IndexFunc(words, func(w string) bool { return oneAway(name, w) })
 	if i < 0 || len(c.EnvFrom) > 0 || slices.ContainsFunc(c.Env, func(v corev1.EnvVar) bool { return v.Name == name }) {

@@ -9,8 +9,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
-// reportFirst replaces the sentence about the first failure, wherever this reconcile tells it, by its summary. The summary also says how sure it is that this
-// was the first, and how many others failed.
+// reportFirst replaces the sentence about the first failure, wherever this reconcile tells it, by its summary. The summary also says how sure it is
+// that this was the first, and how many others failed.
 func (p *writer) reportFirst() {
 	p.status.FirstFailure = p.First
 	if p.First == nil || p.First.Why == "" {
@@ -34,8 +34,8 @@ func (p *writer) withSummary(why string) string {
 	return why
 }
 
-// reportRoot has the restart of all replicas tell the first failure, if the recorded failure follows from that one. The first failure is then not recorded
-// itself: its container has ended, but its pod has not.
+// reportRoot has the restart of all replicas tell the first failure, if the recorded failure follows from that one. The first failure is then not
+// recorded itself: its container has ended, but its pod has not.
 func (p *writer) reportRoot() {
 	if len(p.Restarts) != 1 || !p.Ledger.WholeJob() || p.First.Follows != "" {
 		return

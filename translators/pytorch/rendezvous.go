@@ -44,9 +44,9 @@ func hasStore(job *v1beta1.PyTorchTrainingJob) bool {
 	return (t.RdzvBackend == "" || t.RdzvBackend == c10d) && !anyGiven(t, "rdzv_endpoint", "rdzv_backend", "standalone")
 }
 
-// rendezvousRepeats reports whether torchrun's agents meet again after one of them was lost, in pods that stay. They do in an elastic job, and if the user lets
-// torchrun restart its processes. Otherwise all agents give up when the first fails. It is also true if the user sets --nnodes, --max_restarts or
-// --standalone: then the user knows better.
+// rendezvousRepeats reports whether torchrun's agents meet again after one of them was lost, in pods that stay. They do in an elastic job, and if
+// the user lets torchrun restart its processes. Otherwise all agents give up when the first fails. It is also true if the user sets --nnodes,
+// --max_restarts or --standalone: then the user knows better.
 func rendezvousRepeats(job *v1beta1.PyTorchTrainingJob) bool {
 	t := job.Spec.TorchrunConfig
 	return job.Spec.Elastic.IsOn() || ptr.Deref(t.MaxRestarts, 0) > 0 || anyGiven(t, "max_restarts", "nnodes", "standalone")

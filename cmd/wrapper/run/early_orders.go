@@ -43,8 +43,8 @@ func (w *wrapper) order() (inplace.Order, error) {
 	return o, err
 }
 
-// keepOrder keeps an order, unless a later one is kept, or it is far ahead of what the volume shows. The wrapper writes the order down before it obeys it.
-// The next wrapper of this pod may not see it in the volume yet, and must not fall back behind what was reported.
+// keepOrder keeps an order, unless a later one is kept, or it is far ahead of what the volume shows. The wrapper writes the order down before it
+// obeys it. The next wrapper of this pod may not see it in the volume yet, and must not fall back behind what was reported.
 func (w *wrapper) keepOrder(o inplace.Order) {
 	before := w.Order
 	if before != nil && !o.After(*before) {

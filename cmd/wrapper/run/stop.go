@@ -36,8 +36,8 @@ func (w *wrapper) stopWithin(limit time.Duration) {
 	w.signal(syscall.SIGTERM)
 }
 
-// signal asks all processes to end, except those that an agent asks itself. The process group of the command gets the signal as a whole, so no process in it
-// escapes by a fork. An agent keeps its processes out of that group.
+// signal asks all processes to end, except those that an agent asks itself. The process group of the command gets the signal as a whole, so no
+// process in it escapes by a fork. An agent keeps its processes out of that group.
 func (w *wrapper) signal(s syscall.Signal) {
 	if w.stopAsked.IsZero() {
 		w.stopAsked = time.Now()
@@ -45,7 +45,8 @@ func (w *wrapper) signal(s syscall.Signal) {
 	w.signalAll(descendants(), s)
 }
 
-// signalAll asks processes that were found a moment ago to end. A process that has left the command's group since then may have missed the group's signal.
+// signalAll asks processes that were found a moment ago to end. A process that has left the command's group since then may have missed the group's
+// signal.
 func (w *wrapper) signalAll(all []process, s syscall.Signal) {
 	_ = syscall.Kill(-w.child, s)
 	for _, p := range all {

@@ -109,7 +109,7 @@ var ofFeatures = []mutant{
 
 	// Stopping together.
 	{"who stops together spends a restart", "kernel/stop_together.go",
-		"e.countsAs, e.allowed = ledger.Disruption, true", "e.allowed, e.ending = true, podstate.Succeeded"},
+		"e.countsAs, e.allowed = ledger.Disruption, true", "e.allowed, e.state = true, podstate.Succeeded"},
 
 	// Definitions.
 	{"a job that has begun is compiled by the newest definition", "controllers/training/revisions.go",
