@@ -12,8 +12,8 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
-	"github.com/genericjob/genericjob/kernel/ending"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
 // runsIn adds a container that still runs to a pod.
@@ -209,7 +209,7 @@ func TestItsOwnLimitIsItsOwnFault(t *testing.T) {
 
 func TestAPodThatHangsOnAHealthyNodeIsNotDoubled(t *testing.T) {
 	job := kt.Job(kt.Task("worker", 1, kt.Policy(v1beta1.RestartOnFailure, 1)), kt.Begun)
-	w := kernel.World{Job: job, Now: kt.At(time.Hour), Settings: kt.Settings, Nodes: map[string]ending.Node{"node": {Answers: true}},
+	w := kernel.World{Job: job, Now: kt.At(time.Hour), Settings: kt.Settings, Nodes: map[string]podstate.Node{"node": {Answers: true}},
 		Pods: []*corev1.Pod{kt.Pod(job, "worker", 0, kt.Running, kt.Marked, kt.Deleted(kt.Start, 30*time.Second))}}
 	d := planWorld(t, w)
 	require.Equal(t, []string{}, did(d))
