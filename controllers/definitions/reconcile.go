@@ -229,7 +229,7 @@ func (r *Reconciler) conflict(ctx context.Context, f *v1beta1.TrainingFramework)
 		return fmt.Sprintf("The operator serves a kind %s without a definition.", f.Spec.Kind.Kind), nil
 	}
 	all := &v1beta1.TrainingFrameworkList{}
-	if err := r.Client.List(ctx, all); err != nil {
+	if err := r.Client.List(ctx, all, client.UnsafeDisableDeepCopy); err != nil {
 		return "", fmt.Errorf("list TrainingFrameworks: %w", err)
 	}
 	for i := range all.Items {

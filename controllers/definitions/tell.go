@@ -12,6 +12,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/controllers/announce"
 	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/translators/definition"
 )
 
 // named is a definition by its name and UID, for events that come after it.
@@ -34,14 +35,18 @@ func (r *Reconciler) tellRefused(ctx context.Context, before, f *v1beta1.Trainin
 	announce.Events(r.Recorder, named(f), list)
 }
 
-// tellDeleted tells of a definition that is gone while jobs of its kind are not over. These hear of it themselves, too. Nil: it served none.
+// tellDeleted tells of a definition that is gone while jobs of its kind are not over, unless another follows it. The jobs hear of it themselves, too.
+// Nil: it served none.
 func (r *Reconciler) tellDeleted(ctx context.Context, was *running) {
 	if was == nil {
 		return
 	}
 	r.unserved.add(was.kind)
 	n := was.unfinished()
-	if n == 0 {
+	follows := r.filter(ctx, func(f *v1beta1.TrainingFramework) bool {
+		return f.Name != was.of.Name && f.DeletionTimestamp == nil && definition.KindOf(&f.Spec).GroupKind() == was.kind.GroupKind()
+	})
+	if n == 0 || len(follows) > 0 {
 		return
 	}
 	list := []kernel.Event{{Warning: true, Reason: v1beta1.ReasonDefinitionDeleted, Message: fmt.Sprintf(
