@@ -12,6 +12,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/controllers/announce"
 	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/text"
 	"github.com/genericjob/genericjob/translators/definition"
 )
 
@@ -72,4 +73,17 @@ func (r *running) unfinished() (n int) {
 		}
 	}
 	return n
+}
+
+// hasReason reports whether a condition has a reason.
+func hasReason(f *v1beta1.TrainingFramework, condition, reason string) bool {
+	have := meta.FindStatusCondition(f.Status.Conditions, condition)
+	return have != nil && have.Reason == reason
+}
+
+// say sets a condition.
+func say(f *v1beta1.TrainingFramework, condition string, is metav1.ConditionStatus, reason, message string) {
+	meta.SetStatusCondition(&f.Status.Conditions, metav1.Condition{
+		Type: condition, Status: is, Reason: reason, Message: text.Cut(message, text.Max), ObservedGeneration: f.Generation,
+	})
 }
