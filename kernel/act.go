@@ -101,7 +101,7 @@ func (a *acting) wakeAfter(d time.Duration) { a.again = soonest(a.again, d) }
 // forFinishedJob lets go of a pod of a job that has finished, and cleans up by the job's policy.
 func (a *acting) forFinishedJob(t *roster.Type, rank int, pod podstate.Pod) {
 	waits := a.watchWaiting(t, rank, pod)
-	remove := a.cleansUp(t, rank, pod) || waits && pod.Spec.NodeName == "" // a pod without a node has no kubelet to end it, and no logs
+	remove := a.cleansUp(t, rank, pod) && !a.watchAdded(pod) || waits && pod.Spec.NodeName == "" // a pod without a node has no kubelet to end it, and no logs
 	switch {
 	case remove && a.watchCause(t, rank, pod):
 		a.deletePod(pod.Pod, "the job has finished")
@@ -190,8 +190,25 @@ func (a *acting) releaseFinished(pod podstate.Pod, reason string) {
 
 // releaseKept takes the finalizer off a pod that stays, and ends the containers that admission has added, if those of the template have ended.
 func (a *acting) releaseKept(pod podstate.Pod, reason string) {
-	a.endAdded(pod) // if the release is carried out first, this meets a conflict, and the next reconcile tries again
+	if !a.watchAdded(pod) {
+		a.endAdded(pod) // if the release is carried out first, this meets a conflict, and the next reconcile tries again
+	}
 	a.release(pod.Pod, reason)
+}
+
+// timeToReport is how long containers that admission has added may run on once those of the template have ended. They may still have to send what they
+// have collected. The collector of a Katib trial notices the end within a second, and reports the metrics then.
+const timeToReport = 10 * time.Second
+
+// watchAdded reports whether to leave the containers alone that admission has added to a pod, because they may still report. It has the job looked at
+// again when that time is over. If the node's clock is so far ahead that nobody knows the time, nothing waits.
+func (a *acting) watchAdded(pod podstate.Pod) bool {
+	left := timeToReport - a.Now.Sub(pod.EndedAt())
+	if !pod.Remains() || isToldToEnd(pod) || left <= 0 || left > 2*timeToReport {
+		return false
+	}
+	a.wakeAfter(left)
+	return true
 }
 
 // endAdded ends the containers that admission has added to a pod, if all of the template's have ended.

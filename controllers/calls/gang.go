@@ -123,5 +123,5 @@ func (x *Executor) grouped(ctx context.Context, pod *corev1.Pod, group *corev1.P
 	if err := x.Client.Delete(ctx, handle(pod), client.Preconditions{UID: &pod.UID}, client.GracePeriodSeconds(0)); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("delete Pod %s, which has lost its scheduling group: %w", pod.Name, err)
 	}
-	return Refuse(v1beta1.ReasonCreateFailed, "an apiserver of the cluster drops spec.schedulingGroup of pods: its feature gate GenericWorkload is off. Have the gates GenericWorkload and GangScheduling on in all apiservers and schedulers; or pause the job and choose another spec.scheduler")
+	return Refuse(v1beta1.ReasonCreateFailed, "an apiserver of the cluster drops spec.schedulingGroup of pods: its feature gate GenericWorkload is off. Have that gate on in all apiservers and schedulers, and in Kubernetes 1.36 GangScheduling, too; or pause the job and choose another spec.scheduler")
 }

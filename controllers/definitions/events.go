@@ -12,6 +12,8 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/controllers/announce"
 	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/text"
+	"github.com/genericjob/genericjob/translators/definition"
 )
 
 // named is a definition by its name and UID, for events that come after it.
@@ -34,14 +36,18 @@ func (r *Reconciler) reportRefused(ctx context.Context, before, f *v1beta1.Train
 	announce.Events(r.Recorder, named(f), list)
 }
 
-// reportDeleted tells of a definition that is gone while jobs of its kind are not over. These hear of it themselves, too. Nil: it served none.
+// reportDeleted tells of a definition that is gone while jobs of its kind are not over, unless another follows it. The jobs hear of it themselves, too.
+// Nil: it served none.
 func (r *Reconciler) reportDeleted(ctx context.Context, was *running) {
 	if was == nil {
 		return
 	}
 	r.unserved.add(was.kind)
 	n := was.unfinished()
-	if n == 0 {
+	follows := r.filter(ctx, func(f *v1beta1.TrainingFramework) bool {
+		return f.Name != was.of.Name && f.DeletionTimestamp == nil && definition.KindOf(&f.Spec).GroupKind() == was.kind.GroupKind()
+	})
+	if n == 0 || len(follows) > 0 {
 		return
 	}
 	list := []kernel.Event{{Warning: true, Reason: v1beta1.ReasonDefinitionDeleted, Message: fmt.Sprintf(
@@ -67,4 +73,17 @@ func (r *running) unfinished() (n int) {
 		}
 	}
 	return n
+}
+
+// hasReason reports whether a condition has a reason.
+func hasReason(f *v1beta1.TrainingFramework, condition, reason string) bool {
+	have := meta.FindStatusCondition(f.Status.Conditions, condition)
+	return have != nil && have.Reason == reason
+}
+
+// say sets a condition.
+func say(f *v1beta1.TrainingFramework, condition string, is metav1.ConditionStatus, reason, message string) {
+	meta.SetStatusCondition(&f.Status.Conditions, metav1.Condition{
+		Type: condition, Status: is, Reason: reason, Message: text.Cut(message, text.Max), ObservedGeneration: f.Generation,
+	})
 }

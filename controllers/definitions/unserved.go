@@ -2,6 +2,7 @@ package definitions
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -97,19 +98,23 @@ func (u *unserved) look(ctx context.Context) error {
 		kinds[kind] = true
 	}
 	u.mu.Unlock()
-	told := map[types.UID]bool{}
+	told, failed := map[types.UID]bool{}, error(nil)
 	for _, kind := range slices.SortedFunc(maps.Keys(kinds), func(a, b schema.GroupVersionKind) int { return strings.Compare(a.String(), b.String()) }) {
-		if err := u.lookAt(ctx, kind, told); err != nil {
-			return err
-		}
+		failed = errors.Join(failed, u.lookAt(ctx, kind, told)) // it hides no other kind
 	}
-	u.told = told // without those that are gone
-	return nil
+	if failed == nil {
+		u.told = told // without those that are gone
+	}
+	return failed
 }
 
 // made are the kinds that an operator has made of definitions, and that have none now.
 func (u *unserved) made(ctx context.Context, defined map[schema.GroupKind]bool) (map[schema.GroupVersionKind]bool, error) {
 	var names []string
+	served := map[string]bool{}
+	for kind := range defined {
+		served[usualName(kind.Kind, kind.Group)] = true
+	}
 	blank := func() *metav1.PartialObjectMetadataList {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinitionList"))
@@ -117,8 +122,8 @@ func (u *unserved) made(ctx context.Context, defined map[schema.GroupKind]bool) 
 	}
 	err := calls.Pages(ctx, u.Live, blank, calls.Many, func(page *metav1.PartialObjectMetadataList) (enough bool) {
 		for i := range page.Items {
-			if page.Items[i].Annotations[v1beta1.AnnotationSchema] != "" && page.Items[i].DeletionTimestamp == nil {
-				names = append(names, page.Items[i].Name)
+			if crd := &page.Items[i]; crd.Annotations[v1beta1.AnnotationSchema] != "" && crd.DeletionTimestamp == nil && !served[crd.Name] {
+				names = append(names, crd.Name)
 			}
 		}
 		return false

@@ -22,7 +22,7 @@ var (
 	// disruptions are the reasons of the condition DisruptionTarget, and what pods say that have none. The value is Deleted if somebody deleted them,
 	// Rejected if a node did not take them, NodeLost if it no longer answers.
 	disruptions = []string{
-		"PreemptionByScheduler", "DeletionByTaintManager", "EvictionByEvictionAPI", "DeletionByPodGC", "TerminationByKubelet",
+		"PreemptionByScheduler", "DeletionByTaintManager", "DeletionByDeviceTaintManager", "EvictionByEvictionAPI", "DeletionByPodGC", "TerminationByKubelet",
 		"Evicted", "NodeShutdown", "NodeLost", "Rejected", "Deleted", other,
 	}
 

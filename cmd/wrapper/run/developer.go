@@ -18,6 +18,7 @@ import (
 // developer is somebody who is served.
 type developer struct {
 	ready   bool                  // no code is started, and a failure is no failure
+	late    bool                  // was silent for too long
 	until   time.Time             // when the wrapper goes on by itself
 	stopped chan<- develop.Answer // who waits for the end of the code; nil if nobody does
 }
@@ -93,7 +94,7 @@ func (w *wrapper) carryOut(d *developer, q developerRequest) {
 	switch why := w.isLeaving(); {
 	case q.asked.Do == develop.Ready && why != "":
 		q.reply <- develop.Answer{Error: why}
-	case q.asked.Do == develop.Ready:
+	case q.asked.Do == develop.Ready && !d.late:
 		d.ready, d.until = true, time.Now().Add(w.within(q.asked.Grace)+w.patience)
 		q.reply <- develop.Answer{}
 	case q.asked.Do == develop.Stop && d.ready:
@@ -105,7 +106,7 @@ func (w *wrapper) carryOut(d *developer, q developerRequest) {
 	case q.asked.Do == develop.Start && d.ready:
 		d.ready = false
 		w.obey()
-		q.reply <- develop.Answer{Waits: w.child == 0}
+		q.reply <- w.begun()
 	default:
 		q.reply <- develop.Answer{Error: "the wrapper cannot " + q.asked.Do + " now: it goes on by itself if it hears nothing for " + w.patience.String()}
 	}
@@ -143,8 +144,16 @@ func (w *wrapper) attendDeveloper() {
 		d.stopped, d.until = nil, time.Now().Add(w.patience)
 	case d.ready && d.stopped == nil && time.Now().After(d.until):
 		w.say("a developer has stopped the code, and said nothing for %s: it goes on", w.patience)
-		d.ready = false
+		d.ready, d.late = false, true
 	}
+}
+
+// begun says what has come of a start.
+func (w *wrapper) begun() develop.Answer {
+	if w.over {
+		return develop.Answer{Error: "its command cannot be run: the container's log says why"}
+	}
+	return develop.Answer{Waits: w.child == 0}
 }
 
 // rests reports whether a developer has code not be started.
