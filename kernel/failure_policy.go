@@ -8,11 +8,11 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/output"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/status"
 	"github.com/genericjob/genericjob/kernel/verdict"
-	"github.com/genericjob/genericjob/kernel/words"
 )
 
 // Rules of spec.failurePolicy. They judge failures before the limits do. What they decide is written like any other outcome. So a later edit of the
@@ -71,7 +71,7 @@ func matches(on *v1beta1.FailureMatch, messages *regexp.Regexp, replicaType stri
 func exitCode(f *v1beta1.ReplicaFailure) *int32 {
 	switch {
 	case f.WorkerSignal != "":
-		return ptr.To(words.CodeOf(f.WorkerSignal))
+		return ptr.To(output.CodeOf(f.WorkerSignal))
 	case f.WorkerExitCode != nil:
 		return f.WorkerExitCode
 	default:
@@ -150,7 +150,7 @@ func causesFirst(failed []*end) (list []*end) {
 	if len(failed) == 0 {
 		return nil
 	}
-	first, _ := ending.First(records, 0)
+	first, _ := podstate.First(records, 0)
 	list = append(list, failed[first])
 	for _, follows := range []bool{false, true} {
 		for i, e := range failed {

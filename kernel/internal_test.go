@@ -9,9 +9,9 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/output"
 	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/verdict"
-	"github.com/genericjob/genericjob/kernel/words"
 )
 
 // The order of the rules is the semantics of GenericJob and is documented: whoever changes it changes README.md of this folder too.
@@ -53,7 +53,7 @@ func TestAHangOfWhoHasFailedForGoodIsOver(t *testing.T) {
 	for failed, over := range map[string]bool{"": false, "0": false, "1": true} {
 		job.Status.Ledger = []v1beta1.TaskLedger{{Type: "worker", Failed: failed}}
 		job.Status.FirstFailure = &v1beta1.FirstFailure{ReplicaFailure: v1beta1.ReplicaFailure{
-			Time: &found, Pod: spec.PodName(job, "worker", 1), ExitCode: ptr.To[int32](words.HangCode), Message: words.HangBegins,
+			Time: &found, Pod: spec.PodName(job, "worker", 1), ExitCode: ptr.To[int32](output.HangCode), Message: output.HangBegins,
 		}}
 		d, err := ledger.Load(job)
 		require.NoError(t, err)

@@ -55,7 +55,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	f := &v1beta1.TrainingFramework{}
 	err := r.Client.Get(ctx, req.NamespacedName, f)
 	if apierrors.IsNotFound(err) || err == nil && f.DeletionTimestamp != nil {
-		r.tellDeleted(ctx, r.kinds.end(req.Name))
+		r.reportDeleted(ctx, r.kinds.end(req.Name))
 		return ctrl.Result{}, nil
 	}
 	if err != nil {
@@ -104,7 +104,7 @@ func (r *Reconciler) show(ctx context.Context, before, f *v1beta1.TrainingFramew
 	if err := r.write(ctx, f); err != nil {
 		return err
 	}
-	r.tellRefused(ctx, before, f)
+	r.reportRefused(ctx, before, f)
 	return nil
 }
 

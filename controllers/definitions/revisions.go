@@ -42,8 +42,8 @@ func blaming(name string, f framework.Registration) framework.Registration {
 	compile := f.Compile
 	f.Compile = func(job client.Object) (framework.Program, error) {
 		program, err := compile(job)
-		if definition.IsFault(err) {
-			err = &training.FaultError{Definition: name, Err: err}
+		if definition.IsDefinitionError(err) {
+			err = &training.DefinitionError{Definition: name, Err: err}
 		}
 		return program, err
 	}

@@ -159,7 +159,7 @@ func (u *unserved) lookAt(ctx context.Context, kind schema.GroupVersionKind, tol
 	err := calls.Pages(ctx, u.Live, blank, calls.Many, func(page *metav1.PartialObjectMetadataList) (enough bool) {
 		for i := range page.Items {
 			job := &page.Items[i]
-			if failed = u.tell(ctx, kind, job); failed != nil {
+			if failed = u.warn(ctx, kind, job); failed != nil {
 				return true
 			}
 			u.told[job.UID], told[job.UID] = true, true
@@ -179,8 +179,8 @@ func (u *unserved) lookAt(ctx context.Context, kind schema.GroupVersionKind, tol
 	return nil
 }
 
-// tell tells a job that is not over, once.
-func (u *unserved) tell(ctx context.Context, kind schema.GroupVersionKind, job *metav1.PartialObjectMetadata) error {
+// warn tells a job that is not over, once.
+func (u *unserved) warn(ctx context.Context, kind schema.GroupVersionKind, job *metav1.PartialObjectMetadata) error {
 	if u.told[job.UID] || job.DeletionTimestamp != nil {
 		return nil
 	}

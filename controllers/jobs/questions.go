@@ -19,7 +19,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
 	"github.com/genericjob/genericjob/kernel/barrier"
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
 const (
@@ -106,7 +106,7 @@ func (q *questions) ask(ctx context.Context, rounds *[subjects]*round, job *v1be
 	}
 	var list []question
 	for _, pod := range pods {
-		one := questionFor(job, pod, ending.NumbersOf(pod).Order)
+		one := questionFor(job, pod, podstate.NumbersOf(pod).Order)
 		if report, has := answers[pod.UID]; !has || !one.isNews(about, report) {
 			list = append(list, one)
 		}
@@ -183,7 +183,7 @@ func (one question) isNews(about subject, report inplace.Report) bool {
 
 // questionFor returns the question to a pod for its report. It has the order o in it, unless that is nil: an order that the apiserver has stored already.
 func questionFor(job *v1beta1.GenericJob, pod *corev1.Pod, o *inplace.Order) question {
-	q := question{pod: pod.UID, address: net.JoinHostPort(ending.Address(pod), strconv.Itoa(barrier.ReportPort(job, pod)))}
+	q := question{pod: pod.UID, address: net.JoinHostPort(podstate.Address(pod), strconv.Itoa(barrier.ReportPort(job, pod)))}
 	if o != nil {
 		q.order, q.at = o.String(), o.Attempt
 	}

@@ -49,7 +49,7 @@ type Reconciler struct {
 	// Nil tells it over the network.
 	Push func(ctx context.Context, job *v1beta1.GenericJob, pod *corev1.Pod, o inplace.Order)
 	// BadNodes is what speaks against nodes beside what each job has seen. Nil: nothing does.
-	BadNodes *badnodes.Book
+	BadNodes *badnodes.Store
 	// MostActions is how many actions a reconcile carries out at most; what is left follows in another. 0 means 200.
 	MostActions int
 	// Counts counts what happens. Nil: nobody asks.
@@ -70,8 +70,8 @@ type Reconciler struct {
 	questions *questions
 	// queues leads from Workloads of Kueue's to reconciles.
 	queues *wake.Workloads
-	// tellsOfPods are the kinds of owners that are told of each pod and Service.
-	tellsOfPods map[schema.GroupVersionKind]bool
+	// eventsForPods are the kinds of owners that are told of each pod and Service.
+	eventsForPods map[schema.GroupVersionKind]bool
 }
 
 // Reconcile makes one reconcile: observe, plan, write status, fence, act. The order is what makes restarts and successes
@@ -90,7 +90,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, nil // another controller's
 	}
 	if r.memory.Of(job).awaitsUndo(job, r.Clock.Now()) {
-		return ctrl.Result{RequeueAfter: calls.LookAgain}, nil
+		return ctrl.Result{RequeueAfter: calls.RetrySoon}, nil
 	}
 	world, orphans, err := r.observe(ctx, job)
 	if err != nil {
@@ -122,14 +122,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 // carryOut carries out a decision: status, fence, actions. The pods of a job that has just ended are released only in the next reconcile. Nobody waits for that,
 // and users wait for the ends of other jobs.
 func (r *Reconciler) carryOut(ctx context.Context, w kernel.World, decision kernel.Decision) (ctrl.Result, error) {
-	if err := calls.GoOn(ctx); err != nil {
+	if err := calls.CheckShutdown(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
 	job := w.Job
 	later := releasesCanWait(job, decision)
 	wrote, err := r.writeStatus(ctx, w, decision)
 	if calls.Outdated(err) {
-		return ctrl.Result{RequeueAfter: calls.LookAgain}, nil
+		return ctrl.Result{RequeueAfter: calls.RetrySoon}, nil
 	}
 	if err != nil {
 		return ctrl.Result{}, err
@@ -138,7 +138,7 @@ func (r *Reconciler) carryOut(ctx context.Context, w kernel.World, decision kern
 		return ctrl.Result{}, nil // the write's own event leads to a reconcile that queues behind those which end other jobs
 	}
 	if current, err := r.isCurrent(ctx, w, decision.Actions, wrote); err != nil || !current {
-		return ctrl.Result{RequeueAfter: calls.LookAgain}, err
+		return ctrl.Result{RequeueAfter: calls.RetrySoon}, err
 	}
 	out, err := r.act(ctx, w, decision)
 	if err != nil {
@@ -149,7 +149,7 @@ func (r *Reconciler) carryOut(ctx context.Context, w kernel.World, decision kern
 		err = r.report(ctx, w, decision, out.Refused)
 	}
 	if calls.Outdated(err) {
-		return ctrl.Result{RequeueAfter: calls.Sooner(requeueAfter, calls.LookAgain)}, nil
+		return ctrl.Result{RequeueAfter: calls.Sooner(requeueAfter, calls.RetrySoon)}, nil
 	}
 	return ctrl.Result{RequeueAfter: requeueAfter}, err
 }
@@ -256,6 +256,6 @@ func (r *Reconciler) report(ctx context.Context, w kernel.World, decision kernel
 		}
 		refusals[i].Accepted = accepted
 	}
-	_, err := r.writeStatus(ctx, w, kernel.TellRefusals(w, decision, refusals))
+	_, err := r.writeStatus(ctx, w, kernel.ReportRefusals(w, decision, refusals))
 	return err
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/genericjob/genericjob/apis/inplace"
 	"github.com/genericjob/genericjob/kernel"
 	"github.com/genericjob/genericjob/kernel/barrier"
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
 // furthestInterval is how often a pod is asked for its highest step, while that is needed.
@@ -93,7 +93,7 @@ func (r *Reconciler) push(ctx context.Context, job *v1beta1.GenericJob, pod *cor
 		r.Push(ctx, job, pod, o)
 		return
 	}
-	if ending.Address(pod) == "" {
+	if podstate.Address(pod) == "" {
 		return
 	}
 	one := questionFor(job, pod, &o) // made here and not below, because this reconcile may change the job meanwhile

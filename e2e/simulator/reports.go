@@ -8,7 +8,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
 // reports are what pods report that restart in place. Each is told the order with which the operator knows it.
@@ -16,7 +16,7 @@ func (o *operator) reports(ctx context.Context, _ *v1beta1.GenericJob, pods []*c
 	got := map[types.UID]inplace.Report{}
 	for _, p := range pods {
 		_ = o.call(ctx, "asks "+p.Name, func() error { // who does not answer is asked again
-			if r := o.life.answers(p); r != nil && !ending.Restarts(p) {
+			if r := o.life.answers(p); r != nil && !podstate.Restarts(p) {
 				got[p.UID] = *r
 				return nil
 			}
@@ -24,7 +24,7 @@ func (o *operator) reports(ctx context.Context, _ *v1beta1.GenericJob, pods []*c
 			if w == nil {
 				return errTimeout
 			}
-			o.life.hears(now, w, ending.NumbersOf(p).Order)
+			o.life.hears(now, w, podstate.NumbersOf(p).Order)
 			if w.at >= 0 {
 				got[p.UID] = inplace.Report{Pod: string(p.UID), Attempt: w.at, Exits: w.exits, Held: w.held, Step: o.life.furthest(now), Furthest: o.life.furthest(now)}
 				o.life.hear(now, w)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/spec"
@@ -105,4 +107,37 @@ replicaSpecs:
 	_, problem, code := u.types("sync", "coded", src+":/app")
 	require.Equal(u.t, 1, code)
 	require.Contains(u.t, problem, "GenericJob/coded is over")
+}
+
+// codeIsReplacedBesideAMount is the same where little may be written: the root file system is read-only, the user is nobody, and one file is a key of a
+// ConfigMap.
+func codeIsReplacedBesideAMount(u *user) {
+	require.NoError(u.t, u.Create(u.ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: u.ns, Name: "conf"}, Data: map[string]string{"c": "a: b"}}))
+	template := strings.Replace(inPlace("script /app/steps then print the image's code then obey"), `"name": "main"`, `"name": "main",
+		"securityContext": {"runAsUser": 65532, "readOnlyRootFilesystem": true},
+		"volumeMounts": [{"name": "app", "mountPath": "/app"}, {"name": "conf", "mountPath": "/app/conf.yaml", "subPath": "c"}]`, 1)
+	template = strings.Replace(template, `"containers"`, `"volumes": [{"name": "app", "emptyDir": {}}, {"name": "conf", "configMap": {"name": "conf"}}], "containers"`, 1)
+	job := u.submit("mounted", `{restartScope: Job, restartStrategy: InPlace, replicaSpecs: [{type: worker, replicas: 4, restartPolicy: {policy: OnFailure}, template: `+template+`}]}`)
+	u.awaitRunning("mounted", "4/4")
+	src := u.t.TempDir()
+	require.NoError(u.t, os.WriteFile(filepath.Join(src, "conf.yaml"), []byte("a: c"), 0o600))
+	require.NoError(u.t, os.WriteFile(filepath.Join(src, "steps"), []byte("print new code 1 then obey"), 0o600))
+	for rank := range 4 {
+		u.firstLine(job, rank, "the image's code")
+	}
+	_, problem, code := u.types("sync", "mounted", src+":/app", "--restart")
+	require.Equal(u.t, 4, code)
+	require.Contains(u.t, problem, "worker-3: /app/conf.yaml cannot be replaced: something is mounted on it")
+	require.Contains(u.t, problem, "Nothing was changed, and the code runs on")
+	_, problem, code = u.types("sync", "mounted", src+":/opt", "--restart")
+	require.Equal(u.t, 4, code)
+	require.Contains(u.t, problem, "worker-0: user 65532 cannot write in /")
+	require.Contains(u.t, problem, "read-only file system")
+	u.sees("sync", "mounted", src+":/app", "--restart", "--exclude=conf.yaml")
+	u.allBegin(job, time.Now(), "new code 1")
+	for rank := range 4 {
+		u.end(job, "worker", rank, 0)
+	}
+	u.awaitPhase("mounted", v1beta1.JobSucceeded)
+	require.Zero(u.t, u.job("mounted").Status.BackoffCount)
 }

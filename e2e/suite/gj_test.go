@@ -34,6 +34,7 @@ func TestGJ(t *testing.T) {
 		"pause, debug and scale":               steered,
 		"exit codes of wait":                   exitCodesOfWait,
 		"code is replaced while it runs":       codeIsReplaced,
+		"code is replaced beside a mount":      codeIsReplacedBesideAMount,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -65,9 +65,11 @@ func NewFolder(pair string, exclude []string) (*Folder, error) {
 		return nil, exit.Usagef("read %s: %w", f.local, err)
 	}
 	if !info.IsDir() {
-		f.local, f.file = filepath.Split(f.local)
-		f.local = filepath.Clean(f.local)
-		if f.as = f.file; !strings.HasSuffix(pair, "/") {
+		f.as = filepath.Base(f.local)
+		if f.local, f.file, err = follow(f.local); err != nil {
+			return nil, exit.Usagef("read %s: %w", pair[:i], err)
+		}
+		if !strings.HasSuffix(pair, "/") {
 			f.Dir, f.as = path.Split(f.Dir)
 			f.Dir = path.Clean(f.Dir)
 		}
@@ -77,6 +79,16 @@ func NewFolder(pair string, exclude []string) (*Folder, error) {
 	}
 	return f, nil
 }
+
+// follow is where a file is. Who names one wants it, wherever a link leads.
+func follow(file string) (dir, name string, err error) {
+	if file, err = filepath.EvalSymlinks(file); err != nil {
+		return "", "", err
+	}
+	return filepath.Dir(file), filepath.Base(file), nil
+}
+
+func (f *Folder) empty() error { return exit.Usagef("%s has no files that are synced", f.local) }
 
 // Look returns the files of the folder, and says what of it is left out though no pattern excludes it.
 func (f *Folder) Look() (files Snapshot, left []string, err error) {
@@ -181,10 +193,14 @@ func (s Snapshot) refused(local string) error {
 		local, len(s), bytes>>20, develop.MaxFiles, develop.MaxBytes>>20, largest, s[largest].Size>>20)
 }
 
+func (f File) differs(from File) bool {
+	return f.Size != from.Size || !f.Time.Equal(from.Time) || f.Mode != from.Mode
+}
+
 // since are the files that are new or other than before, and those that are gone.
 func (s Snapshot) since(before Snapshot) (changed, gone []string) {
 	for name, file := range s {
-		if had, has := before[name]; !has || had.Size != file.Size || !had.Time.Equal(file.Time) || had.Mode != file.Mode {
+		if had, has := before[name]; !has || had.differs(file) {
 			changed = append(changed, name)
 		}
 	}
@@ -198,8 +214,14 @@ func (s Snapshot) since(before Snapshot) (changed, gone []string) {
 	return changed, gone
 }
 
-// pack returns files as a tar stream. A file that was deleted meanwhile is left out: the next look misses it.
-func (f *Folder) pack(names []string) ([]byte, error) {
+// changedError says that a file was written while it was read.
+type changedError struct{ file string }
+
+// Error is the message.
+func (e changedError) Error() string { return e.file + " changed while it was read" }
+
+// pack returns files as a tar stream, if they are as they were seen. A file that was deleted meanwhile is left out: the next look misses it.
+func (f *Folder) pack(names []string, seen Snapshot) ([]byte, error) {
 	root, err := os.OpenRoot(f.local)
 	if err != nil {
 		return nil, err
@@ -219,6 +241,9 @@ func (f *Folder) pack(names []string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
+		if was := seen[name]; int64(len(text)) != was.Size || fileOf(info).differs(was) {
+			return nil, changedError{name}
+		}
 		h := &tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: int64(info.Mode().Perm()), ModTime: info.ModTime(), Size: int64(len(text)), Format: tar.FormatPAX}
 		if err := out.WriteHeader(h); err != nil {
 			return nil, fmt.Errorf("pack %s: %w", name, err)
@@ -237,10 +262,10 @@ func read(root *os.Root, name string) ([]byte, fs.FileInfo, error) {
 		return nil, nil, err
 	}
 	defer func() { _ = file.Close() }() // it was only read
-	info, err := file.Stat()
+	text, err := io.ReadAll(io.LimitReader(file, develop.MaxBytes+1))
 	if err != nil {
 		return nil, nil, err
 	}
-	text, err := io.ReadAll(io.LimitReader(file, develop.MaxBytes+1))
+	info, err := file.Stat() // after that: whoever writes meanwhile is noticed
 	return text, info, err
 }

@@ -55,11 +55,14 @@ func TestWhatIsSynced(t *testing.T) {
 	require.Empty(t, gone)
 	require.Len(t, left, 4, "links that lead out, to a folder, or nowhere: %v", left)
 	require.NoError(t, os.Remove(filepath.Join(src, "gone.py")))
-	stream, err := f.pack(changed)
+	stream, err := f.pack(changed, files)
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"inside": "train.py", "lib/x.py": "lib/x.py", "train.py": "train.py"}, packed(t, stream), "one was deleted meanwhile")
 
 	write(t, filepath.Join(src, "train.py"), "other")
+	_, err = f.pack(changed, files)
+	require.ErrorAs(t, err, new(changedError), "half of it may have been read")
+	require.ErrorContains(t, err, "inside changed while it was read")
 	now, _, err := f.Look()
 	require.NoError(t, err)
 	changed, gone = now.since(files)
@@ -77,10 +80,24 @@ func TestOneFileIsSynced(t *testing.T) {
 		require.NoError(t, err)
 		changed, _ := files.since(nil)
 		require.Equal(t, want, f.Dir+" "+changed[0])
-		stream, err := f.pack(changed)
+		stream, err := f.pack(changed, files)
 		require.NoError(t, err)
 		require.Equal(t, map[string]string{changed[0]: "x"}, packed(t, stream))
 	}
+}
+
+// A file that is named is wanted, wherever its link leads.
+func TestALinkThatIsNamedIsFollowed(t *testing.T) {
+	src, outside := t.TempDir(), t.TempDir()
+	write(t, filepath.Join(outside, "shared.py"), "x")
+	require.NoError(t, os.Symlink(filepath.Join(outside, "shared.py"), filepath.Join(src, "train.py")))
+	f, err := NewFolder(src+"/train.py:/app/", nil)
+	require.NoError(t, err)
+	files, _, err := f.Look()
+	require.NoError(t, err)
+	stream, err := f.pack([]string{"train.py"}, files)
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"train.py": "x"}, packed(t, stream))
 }
 
 func TestWhatCannotBeSynced(t *testing.T) {

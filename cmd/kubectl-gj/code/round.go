@@ -1,6 +1,7 @@
 package code
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,35 +34,49 @@ type Work struct {
 	// Out gets what was done, Err what is to be said of it.
 	Out, Err io.Writer
 
-	last Snapshot // the files that were sent last
-	have map[types.UID]bool
-	told bool // what a new pod lacks
+	last    Snapshot // the files that were sent last
+	have    map[types.UID]bool
+	brought map[string]bool // files that were sent ever
+	gone    []string        // those of them that the pods were told to delete
+	told    bool            // what a new pod lacks
+	pulse   time.Duration   // how often a wrapper hears that it is still waited with
+	most    time.Duration   // how long it may take to answer
 }
 
 // slow is how long a step may take before those are named that it waits for.
 const slow = 3 * time.Second
 
+// looks is how often files are read anew that change while they are read.
+const looks = 10
+
 // Once does the work in the pods that the job has.
-func (w *Work) Once(ctx context.Context, f *jobs.Family) error {
-	var files Snapshot
-	if w.Folder != nil {
-		var err error
-		if files, err = w.look(); err != nil {
+func (w *Work) Once(ctx context.Context, f *jobs.Family) (err error) {
+	for i := range looks {
+		var files Snapshot
+		if w.Folder != nil {
+			if files, err = w.look(i == 0); err != nil {
+				return err
+			}
+		}
+		if err = w.round(ctx, f, files); !errors.As(err, new(changedError)) {
 			return err
 		}
+		sleep(ctx, interval)
 	}
-	return w.round(ctx, f, files)
+	return exit.Usagef("%w, each time: try again, or leave it out by --exclude", err)
 }
 
 // look returns the files of the folder, and says what is left out.
-func (w *Work) look() (Snapshot, error) {
+func (w *Work) look(says bool) (Snapshot, error) {
 	files, left, err := w.Folder.Look()
 	if err != nil {
 		return nil, err
 	}
-	w.sayLeft(left)
+	if says {
+		w.sayLeft(left)
+	}
 	if len(files) == 0 {
-		return nil, exit.Usagef("%s has no files that are synced", w.Folder.local)
+		return nil, w.Folder.empty()
 	}
 	return files, nil
 }
@@ -79,32 +94,74 @@ func (w *Work) round(ctx context.Context, f *jobs.Family, files Snapshot) error 
 	if err != nil {
 		return err
 	}
-	changed, gone := files.since(w.before(members))
-	w.have = nil // until all has gone well
+	changed, _ := files.since(w.before(members))
 	var stream []byte
 	if w.Folder != nil {
-		if stream, err = w.Folder.pack(changed); err != nil {
+		if stream, err = w.Folder.pack(changed, files); err != nil {
 			return err
 		}
 	}
+	w.have = nil // until all has gone well
+	gone, fresh := w.bring(changed, files)
+	lasts, begin, end := lasting(ctx)
+	defer end()
 	sessions := make([]*session, len(members))
 	for i, m := range members {
-		sessions[i] = connect(ctx, w.Connect, m)
+		sessions[i] = connect(lasts, w.Connect, m)
+		sessions[i].most = cmp.Or(w.most, develop.Patience)
 	}
 	defer leaveAll(sessions)
-	waits, err := w.steps(sessions, stream, gone)
-	if ctx.Err() != nil {
+	waits, err := w.steps(sessions, stream, gone, begin)
+	switch {
+	case lasts.Err() != nil || errors.Is(err, context.Canceled):
+		return context.Canceled
+	case err != nil && ctx.Err() != nil:
+		fmt.Fprintln(w.Err, err) // who has typed Ctrl-C meanwhile is told, too
 		return ctx.Err()
-	}
-	if err != nil {
+	case err != nil:
 		return err
 	}
-	w.last, w.have = files, map[types.UID]bool{}
+	w.last, w.have, w.gone = files, map[types.UID]bool{}, gone
 	for _, m := range members {
 		w.have[m.pod.UID] = true
 	}
-	w.tell(changed, gone, waits, len(members), time.Since(began))
+	w.tell(changed, fresh, waits, len(members), time.Since(began))
 	return nil
+}
+
+// lasting is a context that ends with another one. Once files are being replaced it goes on for a while: Ctrl-C then does not leave a job whose replicas
+// have different files.
+func lasting(ctx context.Context) (lasts context.Context, begin func() bool, end func()) {
+	lasts, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	ends := context.AfterFunc(ctx, cancel)
+	begin = func() bool {
+		if !ends() {
+			return false
+		}
+		ends = context.AfterFunc(ctx, func() { time.AfterFunc(develop.Patience, cancel) })
+		return true
+	}
+	return lasts, begin, func() {
+		ends()
+		cancel()
+	}
+}
+
+// bring notes files that pods get. It returns those that were brought ever and are gone here, and of them those that pods were not told of.
+func (w *Work) bring(changed []string, files Snapshot) (gone, fresh []string) {
+	for name := range w.brought {
+		if _, has := files[name]; !has {
+			gone = append(gone, name)
+		}
+	}
+	slices.Sort(gone)
+	if w.brought == nil {
+		w.brought = map[string]bool{}
+	}
+	for _, name := range changed {
+		w.brought[name] = true
+	}
+	return gone, slices.DeleteFunc(slices.Clone(gone), func(name string) bool { return slices.Contains(w.gone, name) })
 }
 
 // before are the files that all pods have; nil if a pod is new.
@@ -127,66 +184,36 @@ func leaveAll(sessions []*session) {
 }
 
 // steps takes all pods from one step to the next. It returns those that wait for an order of the operator.
-func (w *Work) steps(all []*session, stream []byte, gone []string) (waits []string, err error) {
+func (w *Work) steps(all []*session, stream []byte, gone []string, begin func() bool) (waits []string, err error) {
 	if w.Folder != nil {
-		if _, err := each(all, nil, develop.Request{Do: develop.Files, Dir: w.Folder.Dir, Delete: gone}, stream); err != nil {
+		if _, err := w.each(all, develop.Request{Do: develop.Files, Dir: w.Folder.Dir, Delete: gone}, stream); err != nil {
 			return nil, fmt.Errorf("%w. Nothing was changed, and the code runs on", err)
 		}
 	}
 	if w.Restarts {
-		if _, err := each(all, nil, develop.Request{Do: develop.Ready, Grace: w.Grace}, nil); err != nil {
+		if _, err := w.each(all, develop.Request{Do: develop.Ready, Grace: w.Grace}, nil); err != nil {
 			return nil, fmt.Errorf("%w. Nothing was changed, and the code runs on", err)
 		}
-		if _, err := each(all, w.Err, develop.Request{Do: develop.Stop, Grace: w.Grace}, nil); err != nil {
+		if _, err := w.each(all, develop.Request{Do: develop.Stop, Grace: w.Grace}, nil); err != nil {
 			return nil, fmt.Errorf("%w. No file was changed. The code of the others begins again", err)
 		}
 	}
+	if !begin() {
+		return nil, context.Canceled
+	}
 	if w.Folder != nil {
-		if _, err := each(all, nil, develop.Request{Do: develop.Apply}, nil); err != nil {
+		if _, err := w.each(all, develop.Request{Do: develop.Apply}, nil); err != nil {
 			return nil, fmt.Errorf("%w. Replicas may have different files now: correct that, and sync again", err)
 		}
 	}
 	if !w.Restarts {
 		return nil, nil
 	}
-	waits, err = each(all, nil, develop.Request{Do: develop.Start}, nil)
+	waits, err = w.each(all, develop.Request{Do: develop.Start}, nil)
 	if err != nil {
 		return nil, fmt.Errorf("%w. The code of the others has begun again", err)
 	}
 	return waits, nil
-}
-
-// each asks all wrappers for the same, and waits until all have done it. It names those that wait for an order, and on a writer those that are slow.
-func each(all []*session, problems io.Writer, r develop.Request, stream []byte) (waits []string, err error) {
-	var mu sync.Mutex
-	left := map[string]bool{}
-	failed := make([]error, len(all))
-	var group sync.WaitGroup
-	for i, s := range all {
-		left[s.name] = true
-		group.Go(func() {
-			a, err := s.ask(r, stream)
-			mu.Lock()
-			defer mu.Unlock()
-			delete(left, s.name)
-			if err != nil {
-				failed[i] = fmt.Errorf("%s: %w", s.name, err)
-			}
-			if a.Waits {
-				waits = append(waits, s.name)
-			}
-		})
-	}
-	late := time.AfterFunc(slow, func() {
-		mu.Lock()
-		defer mu.Unlock()
-		if problems != nil && len(left) > 0 {
-			fmt.Fprintf(problems, "waiting for the code to end that was asked to: %s. What has not ended after its grace period is killed; --grace shortens that\n", some(sorted(left)))
-		}
-	})
-	group.Wait()
-	late.Stop()
-	return waits, joined(failed)
 }
 
 // joined is one error of several replicas'.

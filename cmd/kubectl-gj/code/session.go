@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -47,6 +48,8 @@ type session struct {
 	ended   chan struct{} // closed at the end, when err and said are known
 	err     error
 	said    text
+	most    time.Duration // how long an answer may take, beside what it is about
+	late    atomic.Bool   // it took longer
 }
 
 // text is what a program has said, its beginning.
@@ -100,6 +103,13 @@ func (s *session) leave() {
 
 // ask asks the wrapper for one thing, and waits until it is done.
 func (s *session) ask(r develop.Request, stream []byte) (a develop.Answer, err error) {
+	if most := s.longest(r); most > 0 {
+		late := time.AfterFunc(most, func() {
+			s.late.Store(true)
+			s.cancel()
+		})
+		defer late.Stop()
+	}
 	r.Bytes = int64(len(stream))
 	line, err := json.Marshal(r)
 	if err != nil {
@@ -130,11 +140,39 @@ func (s *session) ask(r develop.Request, stream []byte) (a develop.Answer, err e
 	return a, nil
 }
 
+// longest is how long a wrapper may take for one thing, so that nobody waits for a node that is lost. 0: as long as the connection needs.
+func (s *session) longest(r develop.Request) time.Duration {
+	switch r.Do {
+	case develop.Files:
+		return 0
+	case develop.Apply:
+		return 5 * s.most
+	case develop.Stop:
+		return s.most + s.grace(r.Grace)
+	default:
+		return s.most
+	}
+}
+
+// grace is how long code may take to end, at most.
+func (s *session) grace(asked time.Duration) time.Duration {
+	seconds := int64(corev1.DefaultTerminationGracePeriodSeconds)
+	if own := s.pod.Spec.TerminationGracePeriodSeconds; own != nil {
+		seconds = *own
+	}
+	if own := time.Duration(seconds) * time.Second; asked <= 0 || asked > own {
+		return own
+	}
+	return asked
+}
+
 // wrong says why the connection has ended.
 func (s *session) wrong() error {
 	said := strings.TrimSpace(s.said.String())
 	var code exec.CodeExitError
 	switch {
+	case s.late.Load():
+		return errors.New("it does not answer: its node may be lost, or the connection")
 	case s.err == nil:
 		return errors.New("its container has ended, or the connection")
 	case strings.Contains(said, "usage: wrapper"):

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -25,14 +26,18 @@ func (w *Work) Watch(ctx context.Context, f *jobs.Family, again func(context.Con
 	var seen, done Snapshot // as last looked at; as last worked with
 	var said string
 	var due time.Time // when to try again without a save; zero: never
+	rested := time.Now()
 	for ; ctx.Err() == nil; sleep(ctx, interval) {
 		files, left, err := w.Folder.Look()
-		if err != nil {
+		if err == nil {
+			err = w.restless(seen, files, &rested)
+		}
+		complete := err == nil && seen.equals(files)
+		if seen = files; err != nil {
 			said = w.say(said, err)
 			continue
 		}
-		complete := seen.equals(files)
-		if seen = files; !complete || len(files) == 0 || done.equals(files) && !isDue(due) {
+		if !complete || done.equals(files) && !isDue(due) {
 			continue
 		}
 		if done == nil {
@@ -44,6 +49,20 @@ func (w *Work) Watch(ctx context.Context, f *jobs.Family, again func(context.Con
 		}
 	}
 	return ctx.Err()
+}
+
+// restless says that there is nothing to sync, or which files have changed in each look of some seconds.
+func (w *Work) restless(seen, files Snapshot, rested *time.Time) error {
+	switch {
+	case len(files) == 0:
+		return w.Folder.empty()
+	case seen == nil || seen.equals(files):
+		*rested = time.Now()
+	case time.Since(*rested) > slow:
+		changed, gone := files.since(seen)
+		return fmt.Errorf("waiting for files that change all the time: %s. Leave out by --exclude what code needs not", some(slices.Concat(changed, gone)))
+	}
+	return nil
 }
 
 func isDue(at time.Time) bool { return !at.IsZero() && !time.Now().Before(at) }
@@ -58,6 +77,8 @@ func (w *Work) atSave(ctx context.Context, f *jobs.Family, again func(context.Co
 		return due, nil
 	case ctx.Err() != nil || isOver(err):
 		return due, err
+	case errors.As(err, new(changedError)): // the next look sees what it has become
+		return due, nil
 	default:
 		*said = w.say(*said, err)
 		return retryAt(err), nil

@@ -1,7 +1,6 @@
 package develop
 
 import (
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -35,7 +34,7 @@ func (s *store) mayWrite() error {
 			return s.cannot(path.Join(s.dir, file), errors.New("it is a folder"))
 		}
 	}
-	return nil
+	return s.mayReplace()
 }
 
 // mayWriteIn looks at the nearest folder that is there.
@@ -91,51 +90,101 @@ func (s *store) cannot(where string, err error) error {
 	return fmt.Errorf("user %d cannot write in %s: %w. Have the image give the folder to that user, mount an emptyDir there, or choose another folder", os.Getuid(), where, err)
 }
 
-// apply puts the files in their place, and keeps them for the next container of the pod.
+// apply puts the files in their place, and keeps them for the next container of the pod. If a file cannot be written, all stay as they are.
 func (s *store) apply() error {
 	if s.dir == "" {
 		return errors.New("no files were sent that could be applied")
 	}
-	if err := place(s.next, s.dir); err != nil {
+	there, err := prepare(s.next, s.dir)
+	defer there.forget()
+	if err != nil {
 		return err
 	}
 	kept := filepath.Join(s.kept, name(s.dir))
-	if err := os.MkdirAll(kept, 0o755); err != nil {
+	copies, err := prepare(s.next, kept)
+	defer copies.forget()
+	if err != nil {
 		return fmt.Errorf("keep files in the pod: %w", err)
 	}
-	if err := errors.Join(place(s.next, kept), remove(kept, s.deleted), remove(s.dir, s.deleted)); err != nil {
-		return err
+	for _, do := range []func() error{
+		there.put, copies.put, s.noteGone, s.supersede,
+		func() error { return remove(kept, s.deleted) },
+		func() error { return remove(s.dir, s.deleted) },
+	} {
+		if err := do(); err != nil {
+			return err
+		}
 	}
 	s.discard()
 	return nil
 }
 
-// place copies all files of a folder into another.
-func place(from, to string) error {
+// prepared are files that are written beside their places in a folder. A disk that is full, for example, is known before any of them is replaced.
+type prepared struct {
+	to    string
+	root  *os.Root
+	parts [][2]string // a hidden file, and its place
+}
+
+// prepare writes all files of a folder beside their places in another.
+func prepare(from, to string) (*prepared, error) {
+	p := &prepared{to: to}
 	if err := os.MkdirAll(to, 0o755); err != nil {
-		return fmt.Errorf("make the folder %s: %w", to, err)
+		return p, fmt.Errorf("make the folder %s: %w", to, err)
 	}
 	source, err := os.OpenRoot(from)
 	if err != nil {
-		return fmt.Errorf("read the files that were sent: %w", err)
+		return p, fmt.Errorf("read the files that were sent: %w", err)
 	}
 	defer source.Close()
-	target, err := os.OpenRoot(to)
-	if err != nil {
-		return fmt.Errorf("open the folder: %w", err)
+	if p.root, err = os.OpenRoot(to); err != nil {
+		return p, fmt.Errorf("open the folder: %w", err)
 	}
-	defer target.Close()
-	return each(from, func(file string, info fs.FileInfo) error {
+	return p, each(from, func(file string, info fs.FileInfo) error {
 		f, err := source.Open(file)
 		if err != nil {
 			return fmt.Errorf("read %s: %w", file, err)
 		}
 		defer f.Close()
-		if err := write(target, file, f, info); err != nil {
+		part, err := write(p.root, file, f, info)
+		if err != nil {
 			return fmt.Errorf("write %s: %w", path.Join(to, file), err)
 		}
+		p.parts = append(p.parts, [2]string{part, file})
 		return nil
 	})
+}
+
+// put puts the files in their places.
+func (p *prepared) put() error {
+	for len(p.parts) > 0 {
+		part := p.parts[0]
+		if err := p.root.Rename(part[0], part[1]); err != nil {
+			return fmt.Errorf("write %s: %w", path.Join(p.to, part[1]), err)
+		}
+		p.parts = p.parts[1:]
+	}
+	return nil
+}
+
+// forget deletes what was not put in its place.
+func (p *prepared) forget() {
+	for _, part := range p.parts {
+		_ = p.root.Remove(part[0])
+	}
+	if p.root != nil {
+		_ = p.root.Close()
+	}
+}
+
+// place copies all files of a folder into another.
+func place(from, to string) error {
+	p, err := prepare(from, to)
+	defer p.forget()
+	if err != nil {
+		return err
+	}
+	return p.put()
 }
 
 // remove deletes files in a folder. What is gone, or is a folder, stays so.
@@ -164,20 +213,24 @@ func remove(dir string, files []string) error {
 func Restore(own string) (dirs []string, err error) {
 	s := newStore(own)
 	s.discard() // of somebody whose container has ended
-	entries, err := os.ReadDir(s.kept)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	for _, e := range entries {
-		dir, bad := base64.RawURLEncoding.DecodeString(e.Name())
-		if bad != nil || s.refuse(string(dir), nil) != nil {
-			continue
-		}
-		if failed := place(filepath.Join(s.kept, e.Name()), string(dir)); failed != nil {
+	for _, dir := range s.folders() {
+		if failed := s.restore(dir); failed != nil {
 			err = errors.Join(err, failed)
 			continue
 		}
-		dirs = append(dirs, string(dir))
+		dirs = append(dirs, dir)
 	}
 	return dirs, err
+}
+
+// restore does that for one folder.
+func (s *store) restore(dir string) error {
+	if err := place(filepath.Join(s.kept, name(dir)), dir); err != nil {
+		return err
+	}
+	deleted, err := s.goneFrom(dir)
+	if err != nil {
+		return err
+	}
+	return remove(dir, deleted)
 }

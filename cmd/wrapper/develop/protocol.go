@@ -46,7 +46,8 @@ const (
 )
 
 const (
-	// Patience is how long a wrapper waits for the next request, beyond the time that the code may take to end. Then it begins the code again.
+	// Patience is how long a wrapper waits for the next request, beyond the time that the code may take to end. Then it begins the code again. Ready may
+	// be asked for again, while others need longer.
 	Patience = time.Minute
 	// LongestVisit is how long anybody may be served.
 	LongestVisit = 15 * time.Minute

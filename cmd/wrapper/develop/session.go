@@ -20,6 +20,7 @@ type session struct {
 	in      *bufio.Reader
 	wrapper net.Conn
 	answers *json.Decoder
+	rests   bool // no code is to run
 }
 
 // Serve obeys the requests of a developer, to their end. Dir is the folder of the wrapper that runs. It returns the exit code.
@@ -103,12 +104,24 @@ func (s *session) obey(asked Request) (Answer, error) {
 		}
 		return Answer{}, s.store.stage(io.LimitReader(s.in, asked.Bytes), asked.Dir, asked.Delete)
 	case Apply:
+		if a, err := s.stillRests(); err != nil || a.Error != "" {
+			return a, err
+		}
 		return Answer{}, s.store.apply()
 	case Ready, Stop, Start:
+		s.rests = asked.Do != Start
 		return s.ask(asked)
 	default:
 		return Answer{}, fmt.Errorf("request %q is not known: want %s, %s, %s, %s or %s", asked.Do, Files, Ready, Stop, Apply, Start)
 	}
+}
+
+// stillRests has the wrapper go on waiting, if it does. Code that it has begun again for want of a word gets no other files while it runs.
+func (s *session) stillRests() (Answer, error) {
+	if !s.rests {
+		return Answer{}, nil
+	}
+	return s.ask(Request{Do: Ready})
 }
 
 // ask asks the wrapper.

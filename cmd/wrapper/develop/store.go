@@ -16,20 +16,21 @@ import (
 )
 
 // The pod's volume has two folders of files: next are those that were sent and not applied yet, and kept are those that were. In kept each folder of the
-// container has one, whose name is its path in base64. What is read or written below a folder goes through an os.Root: no link leads out of it.
+// container has one, whose name is its path in base64. A third, gone, has a list for each: files that were deleted, and that the image may have. What is read or written below a folder goes through an os.Root: no link leads out of it.
 
 // store is where files wait, and stay.
 type store struct {
-	next, kept string
-	own        string // the folder of the wrapper, in which nobody may write
-	dir        string // that the files of next are for
-	files      []string
-	deleted    []string
+	next, kept, gone string
+	own              string // the folder of the wrapper, in which nobody may write
+	mounts           string // the file that says what is mounted where
+	dir              string // that the files of next are for
+	files            []string
+	deleted          []string
 }
 
 func newStore(own string) *store {
 	at := filepath.Join(own, "state", "synced")
-	return &store{next: filepath.Join(at, "next"), kept: filepath.Join(at, "kept"), own: own}
+	return &store{next: filepath.Join(at, "next"), kept: filepath.Join(at, "kept"), gone: filepath.Join(at, "gone"), own: own, mounts: "/proc/self/mountinfo"}
 }
 
 // name is a folder's in kept.
@@ -107,33 +108,35 @@ func unpack(stream io.Reader, to *os.Root) (files []string, err error) {
 			return nil, fmt.Errorf("files of more than %d MiB are sent: exclude some", MaxBytes>>20)
 		}
 		left -= h.Size
-		if err := write(to, file, in, h.FileInfo()); err != nil {
+		part, err := write(to, file, in, h.FileInfo())
+		if err == nil {
+			err = to.Rename(part, file)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("keep %s in the pod: %w", file, err)
 		}
 		files = append(files, file)
 	}
 }
 
-// write writes a file as a whole, or not at all. It has the mode and the time of another: Python goes by the time to know what it has compiled.
-func write(to *os.Root, file string, from io.Reader, like fs.FileInfo) error {
+// write writes a file beside its place, as a whole or not at all. It has the mode and the time of another: Python goes by the time to know what it has
+// compiled.
+func write(to *os.Root, file string, from io.Reader, like fs.FileInfo) (part string, err error) {
 	if err := to.MkdirAll(path.Dir(file), 0o755); err != nil {
-		return err
+		return "", err
 	}
-	part := beside(path.Dir(file), path.Base(file))
+	part = beside(path.Dir(file), path.Base(file))
 	f, err := to.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err != nil {
-		return err
+		return "", err
 	}
-	defer func() { _ = to.Remove(part) }() // it is there only if something failed
 	_, err = io.Copy(f, from)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
 	mode := like.Mode().Perm() | 0o600
-	if err := errors.Join(to.Chmod(part, mode), to.Chtimes(part, like.ModTime(), like.ModTime())); err != nil {
-		return err
+	if err = errors.Join(err, f.Close(), to.Chmod(part, mode), to.Chtimes(part, like.ModTime(), like.ModTime())); err != nil {
+		_ = to.Remove(part) // what it could not write is told
+		return "", err
 	}
-	return to.Rename(part, file)
+	return part, nil
 }
 
 // beside is a hidden file in a folder, for a moment. Nobody else has its name: replicas may share the folder.
@@ -156,7 +159,11 @@ func (s *store) measure() error {
 		}
 		return nil
 	})
-	if n > MaxFiles || bytes > MaxBytes {
+	gone, err := s.goneNow()
+	if err != nil {
+		return err
+	}
+	if n += len(gone); n > MaxFiles || bytes > MaxBytes {
 		return fmt.Errorf("with those that were sent before there would be %d files of %d MiB in the pod: at most %d files of %d MiB. A new pod begins without",
 			n, bytes>>20, MaxFiles, MaxBytes>>20)
 	}

@@ -113,6 +113,107 @@ func TestFilesAreAppliedKeptAndRestored(t *testing.T) {
 	require.Empty(t, dirs)
 }
 
+// A disk may be full, or a folder changed, after all was looked at.
+func TestAllFilesAreReplacedOrNone(t *testing.T) {
+	own, app := t.TempDir(), t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(app, "a"), []byte("old"), 0o600))
+	s := newStore(own)
+	require.NoError(t, s.stage(stream(t, entry{name: "a", text: "new"}, entry{name: "lib/x", text: "x"}), app, nil))
+	require.NoError(t, os.WriteFile(filepath.Join(app, "lib"), nil, 0o600))
+	require.ErrorContains(t, s.apply(), "write "+app+"/lib/x: ")
+	require.Equal(t, "old", textOf(t, filepath.Join(app, "a")))
+	left, err := os.ReadDir(app)
+	require.NoError(t, err)
+	require.Len(t, left, 2, "no trace is left: %v", left)
+	dirs, err := Restore(own)
+	require.NoError(t, err)
+	require.Empty(t, dirs, "nothing was kept")
+}
+
+// A file that is mounted by subPath, as a key of a ConfigMap, can be neither replaced nor deleted.
+func TestAMountIsNotReplaced(t *testing.T) {
+	app := filepath.Join(t.TempDir(), "my app")
+	require.NoError(t, os.MkdirAll(filepath.Join(app, "conf"), 0o755))
+	require.NoError(t, os.Symlink("conf", filepath.Join(app, "linked")))
+	at, err := filepath.EvalSymlinks(app)
+	require.NoError(t, err)
+	s := newStore(t.TempDir())
+	s.mounts = filepath.Join(t.TempDir(), "mountinfo")
+	require.NoError(t, os.WriteFile(s.mounts, []byte("22 1 0:20 / / rw - overlay o rw\n23 22 8:1 /v/c "+strings.ReplaceAll(at, " ", `\040`)+"/conf/c.yaml ro - ext4 /d rw\n"), 0o600))
+	for _, file := range []string{"conf/c.yaml", "linked/c.yaml"} {
+		want := filepath.Join(app, file) + " cannot be replaced: something is mounted on it"
+		require.ErrorContains(t, s.stage(stream(t, entry{name: file}), app, nil), want)
+		require.ErrorContains(t, s.stage(stream(t, entry{name: "x"}), app, []string{file}), want)
+	}
+	require.NoError(t, s.stage(stream(t, entry{name: "conf/d.yaml"}), app, nil))
+	s.mounts = "/proc/self/mountinfo"
+	require.True(t, s.mounted()["/proc"], "the kernel says so")
+}
+
+// The image may have a file that a developer has brought anew and deleted then.
+func TestADeletedFileDoesNotComeBackWithTheImage(t *testing.T) {
+	own, app := t.TempDir(), t.TempDir()
+	image := func() {
+		require.NoError(t, os.WriteFile(filepath.Join(app, "old.py"), []byte("image"), 0o600))
+	}
+	image()
+	s := newStore(own)
+	require.NoError(t, s.stage(stream(t, entry{name: "old.py", text: "x"}, entry{name: "new.py", text: "y"}), app, nil))
+	require.NoError(t, s.apply())
+	require.NoError(t, s.stage(stream(t), app, []string{"old.py"}))
+	require.NoError(t, s.apply())
+	require.NoError(t, s.stage(stream(t, entry{name: "new.py", text: "z"}), app, nil))
+	require.NoError(t, s.apply())
+	image()
+	_, err := Restore(own)
+	require.NoError(t, err)
+	require.NoFileExists(t, filepath.Join(app, "old.py"))
+
+	require.NoError(t, s.stage(stream(t, entry{name: "old.py", text: "again"}), app, nil))
+	require.NoError(t, s.apply())
+	_, err = Restore(own)
+	require.NoError(t, err)
+	require.Equal(t, "again", textOf(t, filepath.Join(app, "old.py")))
+}
+
+// One file may have been brought by itself, and later with its folder.
+func TestOfTwoFoldersTheLastThatCameHolds(t *testing.T) {
+	for _, dirs := range [][2]string{{"lib", "."}, {".", "lib"}} {
+		own, app := t.TempDir(), t.TempDir()
+		send := func(dir, text string, deleted ...string) {
+			s := newStore(own)
+			at, err := filepath.Rel(dir, "lib/x.py")
+			require.NoError(t, err)
+			sent := stream(t)
+			if text != "" {
+				sent = stream(t, entry{name: at, text: text}, entry{name: "other", text: "other"})
+			}
+			for i := range deleted {
+				deleted[i], err = filepath.Rel(dir, deleted[i])
+				require.NoError(t, err)
+			}
+			require.NoError(t, s.stage(sent, filepath.Join(app, dir), deleted))
+			require.NoError(t, s.apply())
+		}
+		restored := func() string {
+			require.NoError(t, os.RemoveAll(app))
+			_, err := Restore(own)
+			require.NoError(t, err)
+			text, _ := os.ReadFile(filepath.Join(app, "lib", "x.py"))
+			return string(text)
+		}
+		send(dirs[0], "first")
+		send(dirs[1], "second")
+		require.Equal(t, "second", restored())
+		require.Equal(t, "other", textOf(t, filepath.Join(app, "other")))
+		require.Equal(t, "other", textOf(t, filepath.Join(app, "lib", "other")))
+		send(dirs[0], "", "lib/x.py")
+		require.Empty(t, restored())
+		send(dirs[1], "third")
+		require.Equal(t, "third", restored())
+	}
+}
+
 // A pod takes so much, however often somebody syncs.
 func TestAPodKeepsABoundedNumberOfBytes(t *testing.T) {
 	own, app := t.TempDir(), t.TempDir()

@@ -18,30 +18,31 @@ import (
 // developer is somebody who is served.
 type developer struct {
 	ready   bool                  // no code is started, and a failure is no failure
+	late    bool                  // was silent for too long
 	until   time.Time             // when the wrapper goes on by itself
 	stopped chan<- develop.Answer // who waits for the end of the code; nil if nobody does
 }
 
-// wish is what a developer asks for. Without a reply it is to leave.
-type wish struct {
+// developerRequest is what a developer asks for. Without a reply it is to leave.
+type developerRequest struct {
 	of    *developer
 	asked develop.Request
 	reply chan<- develop.Answer
 }
 
-// welcome opens the door for developers. Code runs without one, too.
-func (w *wrapper) welcome() {
-	w.wishes = make(chan wish)
+// listenForDevelopers opens the socket for developers. Code runs without it, too.
+func (w *wrapper) listenForDevelopers() {
+	w.developerRequests = make(chan developerRequest)
 	socket := develop.Socket(w.dir)
 	_ = os.Remove(socket) // of the container before
-	door, err := net.Listen("unix", socket)
+	listener, err := net.Listen("unix", socket)
 	if err != nil {
 		w.say("kubectl gj sync and restart will not work: %v", err)
 		return
 	}
 	go func() {
 		for {
-			c, err := door.Accept()
+			c, err := listener.Accept()
 			if err != nil {
 				time.Sleep(time.Second) // too many open files, for example
 				continue
@@ -56,7 +57,7 @@ func (w *wrapper) serve(c net.Conn) {
 	defer c.Close()
 	_ = c.SetDeadline(time.Now().Add(develop.LongestVisit))
 	d := &developer{}
-	defer func() { w.wishes <- wish{of: d} }()
+	defer func() { w.developerRequests <- developerRequest{of: d} }()
 	answers := json.NewEncoder(c)
 	for requests := json.NewDecoder(c); ; {
 		var asked develop.Request
@@ -64,15 +65,15 @@ func (w *wrapper) serve(c net.Conn) {
 			return
 		}
 		reply := make(chan develop.Answer, 1)
-		w.wishes <- wish{of: d, asked: asked, reply: reply}
+		w.developerRequests <- developerRequest{of: d, asked: asked, reply: reply}
 		if answers.Encode(<-reply) != nil {
 			return
 		}
 	}
 }
 
-// hear does what a developer asks for, one at a time.
-func (w *wrapper) hear(q wish) {
+// handleDeveloper does what a developer asks for, one at a time.
+func (w *wrapper) handleDeveloper(q developerRequest) {
 	switch {
 	case q.reply == nil:
 		if w.developer == q.of {
@@ -84,16 +85,16 @@ func (w *wrapper) hear(q wish) {
 	case w.developer != q.of:
 		q.reply <- develop.Answer{Busy: true}
 	default:
-		w.grant(w.developer, q)
+		w.carryOut(w.developer, q)
 	}
 }
 
-// grant does what the developer asks for who is served. It answers a stop later: see attendDeveloper.
-func (w *wrapper) grant(d *developer, q wish) {
+// carryOut does what the developer asks for who is served. It answers a stop later: see attendDeveloper.
+func (w *wrapper) carryOut(d *developer, q developerRequest) {
 	switch why := w.isLeaving(); {
 	case q.asked.Do == develop.Ready && why != "":
 		q.reply <- develop.Answer{Error: why}
-	case q.asked.Do == develop.Ready:
+	case q.asked.Do == develop.Ready && !d.late:
 		d.ready, d.until = true, time.Now().Add(w.within(q.asked.Grace)+w.patience)
 		q.reply <- develop.Answer{}
 	case q.asked.Do == develop.Stop && d.ready:
@@ -105,7 +106,7 @@ func (w *wrapper) grant(d *developer, q wish) {
 	case q.asked.Do == develop.Start && d.ready:
 		d.ready = false
 		w.obey()
-		q.reply <- develop.Answer{Waits: w.child == 0}
+		q.reply <- w.begun()
 	default:
 		q.reply <- develop.Answer{Error: "the wrapper cannot " + q.asked.Do + " now: it goes on by itself if it hears nothing for " + w.patience.String()}
 	}
@@ -143,8 +144,16 @@ func (w *wrapper) attendDeveloper() {
 		d.stopped, d.until = nil, time.Now().Add(w.patience)
 	case d.ready && d.stopped == nil && time.Now().After(d.until):
 		w.say("a developer has stopped the code, and said nothing for %s: it goes on", w.patience)
-		d.ready = false
+		d.ready, d.late = false, true
 	}
+}
+
+// begun says what has come of a start.
+func (w *wrapper) begun() develop.Answer {
+	if w.over {
+		return develop.Answer{Error: "its command cannot be run: the container's log says why"}
+	}
+	return develop.Answer{Waits: w.child == 0}
 }
 
 // rests reports whether a developer has code not be started.

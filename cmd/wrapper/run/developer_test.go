@@ -279,3 +279,37 @@ func TestADeveloperWhoIsSilentHoldsUpNobodyForLong(t *testing.T) {
 	p.awaitLog("begins 0; told; begins 0")
 	require.Contains(t, v.asks(develop.Request{Do: develop.Start}, nil).Error, "the wrapper cannot start now")
 }
+
+// Code that the wrapper has begun again for want of a word gets no other files while it runs.
+func TestNothingIsAppliedBesideCodeThatRunsAgain(t *testing.T) {
+	p := newPod(t)
+	dir, script := p.app()
+	p.order(0, 0, 0)
+	p.run(p.wrap([]string{"-patience=300ms"}, "sh", "-c", script, "$(genericjob/attempt)"))
+	p.awaitLog("old 0")
+	v := p.visit()
+	require.Empty(t, v.sends(dir, "train.sh", "never").Error)
+	v.does(develop.Ready, develop.Stop)
+	p.awaitLog("old 0; old 0")
+	require.Contains(t, v.asks(develop.Request{Do: develop.Apply}, nil).Error, "it goes on by itself if it hears nothing for")
+	text, err := os.ReadFile(filepath.Join(dir, "train.sh"))
+	require.NoError(t, err)
+	require.Contains(t, string(text), "old")
+}
+
+func TestADeveloperIsToldThatTheCommandCannotBeRun(t *testing.T) {
+	p := newPod(t)
+	dir := t.TempDir()
+	program := filepath.Join(dir, "train")
+	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\necho old >> $LOG; "+obeys), 0o700)) // #nosec G306 -- a program
+	p.order(0, 0, 0)
+	c := p.wrap(nil, program)
+	p.run(c)
+	p.awaitLog("old")
+	v := p.visit()
+	require.Empty(t, v.sends(dir, "train", "#!/bin/sh\necho new >> $LOG").Error) // it may not be executed
+	v.does(develop.Ready, develop.Stop, develop.Apply)
+	a := v.asks(develop.Request{Do: develop.Start}, nil)
+	require.Equal(t, 126, code(t, c))
+	require.Regexp(t, "its command cannot be run|the wrapper has left: its container ends", a.Error)
+}

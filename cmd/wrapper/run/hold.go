@@ -31,7 +31,7 @@ func (w *wrapper) release() {
 		return
 	}
 	w.held, w.holdExpired = nil, nil
-	if err := w.leaveWords(""); err != nil {
+	if err := w.writeTerminationMessage(""); err != nil {
 		fmt.Fprintln(os.Stderr, "genericjob wrapper:", err)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/genericjob/genericjob/kernel/words"
+	"github.com/genericjob/genericjob/kernel/output"
 )
 
 // Stopping. When code is to end, because of an order or with the pod, all its processes are asked to, in whatever session they run. Each of them has the
@@ -33,20 +33,21 @@ func (w *wrapper) stopWithin(limit time.Duration) {
 	}
 	w.stopping, w.limit = true, limit
 	w.kill = time.After(limit)
-	w.tell(syscall.SIGTERM)
+	w.signal(syscall.SIGTERM)
 }
 
-// tell asks all processes to end, except those that an agent asks itself. The process group of the command gets the signal as a whole, so no process in it
-// escapes by a fork. An agent keeps its processes out of that group.
-func (w *wrapper) tell(s syscall.Signal) {
+// signal asks all processes to end, except those that an agent asks itself. The process group of the command gets the signal as a whole, so no
+// process in it escapes by a fork. An agent keeps its processes out of that group.
+func (w *wrapper) signal(s syscall.Signal) {
 	if w.stopAsked.IsZero() {
 		w.stopAsked = time.Now()
 	}
-	w.tellAll(descendants(), s)
+	w.signalAll(descendants(), s)
 }
 
-// tellAll asks processes that were found a moment ago to end. A process that has left the command's group since then may have missed the group's signal.
-func (w *wrapper) tellAll(all []process, s syscall.Signal) {
+// signalAll asks processes that were found a moment ago to end. A process that has left the command's group since then may have missed the group's
+// signal.
+func (w *wrapper) signalAll(all []process, s syscall.Signal) {
 	_ = syscall.Kill(-w.child, s)
 	for _, p := range all {
 		group, _ := syscall.Getpgid(p.pid)
@@ -60,8 +61,8 @@ func (w *wrapper) tellAll(all []process, s syscall.Signal) {
 	}
 }
 
-// tellSpared asks the processes to end that an agent has left behind.
-func (w *wrapper) tellSpared() {
+// signalSpared asks the processes to end that an agent has left behind.
+func (w *wrapper) signalSpared() {
 	if len(w.spared) == 0 {
 		return
 	}
@@ -95,7 +96,7 @@ func (w *wrapper) leave(s syscall.Signal) {
 		w.code, w.over = exitBySignal+int(s), !w.draining // what is left has been asked, and may be saving
 	case w.stopping && s == syscall.SIGTERM: // it has been asked already
 	default:
-		w.tell(s)
+		w.signal(s)
 	}
 }
 
@@ -124,7 +125,7 @@ func (w *wrapper) childEnded(code int) {
 	default:
 		w.code, w.over = code, true
 	}
-	w.tellSpared()
+	w.signalSpared()
 }
 
 // settle goes on when the last process of an ended attempt is gone.
@@ -142,13 +143,13 @@ func (w *wrapper) settle() {
 	if w.slow {
 		w.say("attempt %d has stopped, %.1f s after it was asked to; last to end: %s", w.Ran, time.Since(w.stopAsked).Seconds(), cmp.Or(w.lastSeen, "the command"))
 	}
-	w.addWords()
-	w.dropWords()
+	w.addOutput()
+	w.clearTerminationMessage()
 	switch {
-	case w.hung && w.holds(words.HangCode):
-		w.keep(words.HangCode)
+	case w.hung && w.holds(output.HangCode):
+		w.keep(output.HangCode)
 	case w.hung:
-		w.code, w.over = words.HangCode, true
+		w.code, w.over = output.HangCode, true
 	case w.podEnds:
 		w.over = true
 	}

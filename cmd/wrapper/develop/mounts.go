@@ -1,0 +1,37 @@
+package develop
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// mayReplace says which file cannot be replaced or deleted, because something is mounted on it: a key of a ConfigMap by subPath, for example.
+func (s *store) mayReplace() error {
+	mounted := s.mounted()
+	for _, file := range slices.Concat(s.files, s.deleted) {
+		at, err := filepath.EvalSymlinks(filepath.Join(s.dir, path.Dir(file)))
+		if err == nil && mounted[filepath.Join(at, path.Base(file))] {
+			return fmt.Errorf("%s cannot be replaced: something is mounted on it, as a key of a ConfigMap is by subPath. Leave it out by --exclude", path.Join(s.dir, file))
+		}
+	}
+	return nil
+}
+
+// escaped are bytes of a path as mountinfo has them: see proc_pid_mountinfo(5).
+var escaped = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
+
+// mounted are the places where something is mounted. Without the file that says it, none is known.
+func (s *store) mounted() map[string]bool {
+	text, _ := os.ReadFile(s.mounts)
+	places := map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		if fields := strings.Fields(line); len(fields) > 4 {
+			places[escaped.Replace(fields[4])] = true
+		}
+	}
+	return places
+}
