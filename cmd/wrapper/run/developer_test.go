@@ -131,8 +131,9 @@ func TestTheNextContainerOfThePodHasTheSyncedFiles(t *testing.T) {
 	c := p.start(script)
 	p.awaitLog("old 0")
 	v := p.visit()
-	require.Empty(t, v.sends(dir, "train.sh", "echo new $1 >> $LOG; [ $1 -gt 0 ] || exit 7; "+obeys).Error)
+	require.Empty(t, v.sends(dir, "train.sh", "echo new $1 >> $LOG; [ $1 -gt 0 ] || { while [ ! -e $LOG.go ]; do sleep 0.05; done; exit 7; }; "+obeys).Error)
 	v.does(develop.Ready, develop.Stop, develop.Apply, develop.Start)
+	p.letGo() // once it has answered
 	require.Equal(t, 7, code(t, c), "a failure after the restart is one as any other")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "train.sh"), old, 0o600))
 	p.start(script)

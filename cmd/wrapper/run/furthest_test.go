@@ -66,6 +66,6 @@ func TestTheHighestStepIsReported(t *testing.T) {
 	require.Equal(t, "7", p.report().Furthest)
 	p.order(2, 2, 2)
 	p.until("code that has just begun has told none", func() bool { r := p.report(); return r.Attempt == 2 && r.Furthest == output.NoStep })
-	require.NoError(t, again.Process.Signal(syscall.SIGKILL))
-	_ = again.Wait()
+	require.NoError(t, again.Process.Signal(syscall.SIGTERM))
+	require.Zero(t, code(t, again), "nothing of it outlives the test")
 }
