@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	eventsv1 "k8s.io/api/events/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -103,4 +104,31 @@ func TestOneOfTwoDefinitionsOfTheSameSecondServes(t *testing.T) {
 	require.Contains(t, message, "TrainingFramework a-second is older")
 	c.until("one watches the kind", func() bool { return c.watches("secondjobs") == 1 })
 	c.awaitJAX(c.submitJAX(kind, "one", "[]"), v1beta1.JobRunning)
+}
+
+// TestAKindThatSomebodyDeletesIsMadeAgain: its jobs are gone with it, and new ones run.
+func TestAKindThatSomebodyDeletesIsMadeAgain(t *testing.T) {
+	c := newCluster(t)
+	c.operate(operation{definitions: true})
+	kind := newKind("GoneJob")
+	c.define("gone", kind, "validations:", schemaOfJAX)
+	c.grantKind(kind)
+	c.awaitDefinition("gone", v1beta1.FrameworkReady, metav1.ConditionTrue, v1beta1.ReasonServing)
+	job := c.submitJAX(kind, "one", "[]")
+	c.awaitJAX(job, v1beta1.JobRunning)
+	before := c.crd(kind)
+	require.NoError(t, c.Delete(c.ctx, before))
+	c.until("the kind is there again", func() bool {
+		now := &apiextensionsv1.CustomResourceDefinition{}
+		return c.Get(c.ctx, client.ObjectKeyFromObject(before), now) == nil && now.UID != before.UID
+	})
+	c.awaitDefinition("gone", v1beta1.FrameworkReady, metav1.ConditionTrue, v1beta1.ReasonServing)
+	c.until("the kind is served", func() bool {
+		two := job.DeepCopy()
+		two.SetName("two")
+		two.SetResourceVersion("")
+		two.SetUID("")
+		return c.Create(c.ctx, two) == nil
+	})
+	c.awaitCompiled("two")
 }
