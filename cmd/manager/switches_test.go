@@ -51,7 +51,7 @@ func sameDefault(page, help string) bool {
 		short, err := time.ParseDuration(page)
 		return err == nil && short == long
 	}
-	return page == help || help == "" && page != ""
+	return page != "" && (page == help || help == "")
 }
 
 // An admin finds each flag in one table, with its default, and how it is switched off.
