@@ -83,7 +83,9 @@ func (u *unserved) look(ctx context.Context) error {
 	}
 	defined := map[schema.GroupKind]bool{}
 	for i := range all.Items {
-		defined[definition.KindOf(&all.Items[i].Spec).GroupKind()] = true
+		if all.Items[i].DeletionTimestamp == nil {
+			defined[definition.KindOf(&all.Items[i].Spec).GroupKind()] = true
+		}
 	}
 	kinds, err := u.made(ctx, defined)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/require"
@@ -40,11 +41,16 @@ func TestAKindThatCannotBeListedHidesNoOther(t *testing.T) {
 	objects := []client.Object{crd("DefinedJob"), crd("BrokenJob"), crd("OtherJob"), &v1beta1.TrainingFramework{
 		ObjectMeta: metav1.ObjectMeta{Name: "defined"}, Spec: v1beta1.TrainingFrameworkSpec{Kind: v1beta1.FrameworkKind{Group: "example.com", Version: "v1", Kind: "DefinedJob"}},
 	}}
-	for _, name := range []string{"BrokenJob", "OtherJob", "DefinedJob"} {
+	deleted := &v1beta1.TrainingFramework{ // in the foreground, as Argo CD does it
+		ObjectMeta: metav1.ObjectMeta{Name: "goes", DeletionTimestamp: &metav1.Time{Time: time.Now()}, Finalizers: []string{metav1.FinalizerDeleteDependents}},
+		Spec:       v1beta1.TrainingFrameworkSpec{Kind: v1beta1.FrameworkKind{Group: "example.com", Version: "v1", Kind: "TheirJob"}},
+	}
+	objects = append(objects, deleted)
+	for _, name := range []string{"BrokenJob", "OtherJob", "DefinedJob", "TheirJob"} {
 		scheme.AddKnownTypeWithName(kind(name), &unstructured.Unstructured{})
 		scheme.AddKnownTypeWithName(kind(name+"List"), &unstructured.UnstructuredList{})
 	}
-	for _, name := range []string{"BrokenJob", "OtherJob"} {
+	for _, name := range []string{"BrokenJob", "OtherJob", "TheirJob"} {
 		job := &unstructured.Unstructured{}
 		job.SetGroupVersionKind(kind(name))
 		job.SetNamespace("team")
@@ -69,9 +75,12 @@ func TestAKindThatCannotBeListedHidesNoOther(t *testing.T) {
 	}).Build()
 	recorder := events.NewFakeRecorder(10)
 	u := newUnserved(&Reconciler{Client: c, Live: c, Recorder: recorder}, logr.Discard())
+	u.add(kind("TheirJob"))
 	require.ErrorContains(t, u.look(t.Context()), "look for jobs of kind BrokenJob: conversion webhook")
 	require.Equal(t, []string{"brokenjobs.example.com", "otherjobs.example.com"}, read)
 	require.Contains(t, <-recorder.Events, "No TrainingFramework serves the kind OtherJob")
+	require.Len(t, recorder.Events, 1, "the job of a definition that is being deleted hears of it, too")
+	require.Contains(t, <-recorder.Events, "No TrainingFramework serves the kind TheirJob")
 	require.ErrorContains(t, u.look(t.Context()), "BrokenJob")
 	require.Empty(t, recorder.Events)
 }
