@@ -83,7 +83,8 @@ func foldersOfTests(t *testing.T) map[string][]string {
 	t.Helper()
 	found, declares := map[string][]string{}, regexp.MustCompile(`(?m)^(?:func|def) (Test[A-Z][A-Za-z0-9]*|test_[a-z_]+)\(`)
 	for _, file := range tracked(t) {
-		if name := path.Base(file); !strings.HasSuffix(name, "_test.go") && !(strings.HasPrefix(name, "test_") && path.Ext(name) == ".py") {
+		name := path.Base(file)
+		if inPython := strings.HasPrefix(name, "test_") && path.Ext(name) == ".py"; !inPython && !strings.HasSuffix(name, "_test.go") {
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join(root, file))

@@ -37,13 +37,13 @@ const (
 	longestAbsence = time.Second
 )
 
-// subject is what a round of questions is about. The rounds of different subjects do not wait for each other.
-type subject int
+// Subject is what a round of questions is about. The rounds of different subjects do not wait for each other.
+type Subject int
 
 const (
-	arrival      subject = iota // has the pod arrived at the barrier?
+	arrival      Subject = iota // has the pod arrived at the barrier?
 	heldEnd                     // does its wrapper hold an end?
-	codeProgress                // which step and loss has the code told?
+	CodeProgress                // which step and loss has the code told?
 	codeFurthest                // which is the highest step that the code has told?
 	subjects                    // the number of subjects
 )
@@ -87,7 +87,7 @@ func (q *questions) Start(_ context.Context, queue workqueue.TypedRateLimitingIn
 
 // ask returns the answers that have come since it was last called for the job and the subject. Rounds are the rounds of the job. If asks is true, no round is
 // under way, and it is time, it begins one.
-func (q *questions) ask(ctx context.Context, rounds *[subjects]*round, job *v1beta1.GenericJob, about subject, pods []*corev1.Pod, asks bool) map[types.UID]inplace.Report {
+func (q *questions) ask(ctx context.Context, rounds *[subjects]*round, job *v1beta1.GenericJob, about Subject, pods []*corev1.Pod, asks bool) map[types.UID]inplace.Report {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	r, now := rounds[about], q.clock.Now()
@@ -119,7 +119,7 @@ func (q *questions) ask(ctx context.Context, rounds *[subjects]*round, job *v1be
 }
 
 // run asks the questions of a round.
-func (q *questions) run(ctx context.Context, job types.NamespacedName, about subject, r *round, list []question) {
+func (q *questions) run(ctx context.Context, job types.NamespacedName, about Subject, r *round, list []question) {
 	var wg sync.WaitGroup
 	heard, slots := 0, make(chan struct{}, maxReportsPerRound)
 	for _, one := range list {
@@ -155,7 +155,7 @@ func (q *questions) run(ctx context.Context, job types.NamespacedName, about sub
 }
 
 // silence returns how long to wait with the next round, after a number of rounds in a row that nobody has answered.
-func silence(about subject, rounds int) time.Duration {
+func silence(about Subject, rounds int) time.Duration {
 	longest := longestSilence
 	if about == arrival {
 		longest = longestAbsence
@@ -167,7 +167,7 @@ func silence(about subject, rounds int) time.Duration {
 }
 
 // isNews reports whether an answer is to begin a reconcile at once.
-func (one question) isNews(about subject, report inplace.Report) bool {
+func (one question) isNews(about Subject, report inplace.Report) bool {
 	switch about {
 	case arrival:
 		return report.Attempt == one.at

@@ -43,8 +43,8 @@ type Reconciler struct {
 	// AtOnce calls f for 0..n-1 in any order, and reports whether it did so for all. It may stop some time after a call that failed. Nil makes many calls at
 	// once. A simulation makes them one after the other, because it must be able to repeat itself.
 	AtOnce func(n int, f func(int) error) (all bool)
-	// Reports asks pods that restart in place for their reports, and tells them their orders. Nil asks over the network.
-	Reports func(ctx context.Context, job *v1beta1.GenericJob, pods []*corev1.Pod) map[types.UID]inplace.Report
+	// Reports returns the reports of pods that have come so far. If asks is true, it asks the pods, and tells them their orders. Nil asks over the network.
+	Reports func(ctx context.Context, job *v1beta1.GenericJob, about Subject, pods []*corev1.Pod, asks bool) map[types.UID]inplace.Report
 	// Push tells a pod an order that the apiserver has just stored, so that the pod need not wait for its volume. It is no error if the order does not arrive.
 	// Nil tells it over the network.
 	Push func(ctx context.Context, job *v1beta1.GenericJob, pod *corev1.Pod, o inplace.Order)
