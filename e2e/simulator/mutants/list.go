@@ -73,8 +73,8 @@ var ofReconciles = []mutant{
 		"if !o.furthest.known || record", "if record"},
 	{"a series of failures goes on after a disruption", "kernel/no_progress.go",
 		"before.Attempt+1 != now.Attempt || ", ""},
-	{"a step that was told before the failure passes for the last", "controllers/jobs/observe.go",
-		"w.StepReport = r.furthestOf(ctx, w)", "w.StepReport = w.ProgressReport"},
+	{"a step that was told before the failure passes for the last", "kernel/no_progress.go",
+		"\t\tf.wait = stepWithin\n", "\t\tif p := w.Job.Status.Progress; p != nil {\n\t\t\tf.step, f.known = p.Step, true\n\t\t}\n"},
 
 	// Nodes that are avoided.
 	{"new pods do not avoid a node that the job avoids", "kernel/action.go",
