@@ -46,9 +46,9 @@ type acting struct {
 
 // listActions lists what the caller is to do about each pod, and which objects it is to create. It reads the ledger as this reconcile leaves it. The
 // status has the same ledger before the caller acts, unless its write is postponed.
-func listActions(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.Verdict, judge podstate.Judge, meets barrier.Barrier, first *v1beta1.FirstFailure) todo {
+func listActions(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.Verdict, judge podstate.Judge, opened barrier.Barrier, first *v1beta1.FirstFailure) todo {
 	a := &acting{
-		World: w, ledger: l, replicas: replicas, judge: judge, runs: v.Course == verdict.Run, barrier: meets, first: first,
+		World: w, ledger: l, replicas: replicas, judge: judge, runs: v.Course == verdict.Run, barrier: opened, first: first,
 		succeeds: succeeds(w.Job, v),
 		served:   l.Auxiliary() > 0 && anyIsServed(replicas), todo: todo{actions: releaseOrphans(w)},
 	}

@@ -38,7 +38,8 @@ func applyVerdict(draft ledger.Draft, v verdict.Verdict, pending []end, judge po
 	return v, report
 }
 
-// replace carries out restarts in the ledger. It makes the pods that have ended superseded.
+// replace carries out restarts in the ledger. The pods that have ended are then Superseded, or Behind if their code
+// restarts in them.
 func replace(draft ledger.Draft, pending []end, judge podstate.Judge) restartReport {
 	var report restartReport
 	for _, e := range pending {

@@ -55,9 +55,11 @@
 //     draft.SetMissingStartTime notes when the job began, if the status does not say it. draft.BeginModeGenerationIfEdited begins a mode generation
 //     if somebody edited the spec.
 //  4. recordOutcomes (outcomes.go) asks roster.State what the pod means, which asks podstate.Judge: it is Failed. Pod.Failure says how the code failed.
-//     If the failure follows from the end of another replica, it is counted some seconds later: then that other end may be known, too.
-//  5. recordOutcomes calls applyFailurePolicy (failure_policy.go) and applyNoProgress (no_progress.go), which may fail the job by this failure. Then it
-//     calls applyRestartBudget (budget.go): within its limits the replica may run again. Otherwise the draft gets that it has failed for good.
+//     If all failures of this reconcile follow from the end of another replica, none is counted for up to four seconds: then that end may be known, too.
+//     With noProgress they also wait for the step.
+//  5. outcomes.count (outcomes.go) calls applyFailurePolicy (failure_policy.go) and applyNoProgress (no_progress.go), which may fail the job by this
+//     failure. Then it calls applyRestartBudget (budget.go): within its limits the replica may run again. Otherwise the draft gets that it has failed
+//     for good.
 //  6. decideAndCount (plan.go) asks the rules (rules.go), which read the ledger and cannot change it. No rule ends the job: the verdict is to run.
 //  7. countNodeFailures (avoid_nodes.go) counts the failure for its node, if the job has avoidNodes. lossOf (time.go) finds what the job loses by it.
 //  8. applyVerdict (apply.go) writes the restart into the draft: one attempt more, one restart more, perhaps a delay. From here on the pod is

@@ -151,17 +151,17 @@ func Plan(w World) Decision {
 	explainLoss(draft, v, lost, w.Job.Status.FirstFailure, first, before)
 	spendTime(w, draft, replicas, v, lost)
 	todo := listActions(w, draft.Ledger, replicas, v, judge, start.barrier, first)
-	news, ask := progress(w, replicas, v)
-	recompute(w, draft, replicas, news)
-	stepped(w, draft, replicas, news)
-	recorded.forgetSeries(news)
+	told, askAgain := progress(w, replicas, v)
+	recompute(w, draft, replicas, told)
+	stepped(w, draft, replicas, told)
+	recorded.forgetSeries(told)
 	d := makeDecision(status.Findings{
 		Job: w.Job, Ledger: draft.Ledger, Roster: replicas, Verdict: v, Now: w.Now, SuccessMayVanish: recorded.successMayVanish,
-		Restarts: restarts.events, Progress: news, NoProgress: recorded.noProgress, Failures: append(recorded.failures, restarts.failures...), First: first, FirstBefore: before,
+		Restarts: restarts.events, Progress: told, NoProgress: recorded.noProgress, Failures: append(recorded.failures, restarts.failures...), First: first, FirstBefore: before,
 		Rejected: restarts.rejected, Silent: start.silent, Awaits: start.barrier.Awaits, Unordered: unordered(w, draft.Ledger, replicas),
 		NoWrapper: w.Settings.WrapperImage == "", Creates: todo.creates(), Changes: todo.changes(),
 	}, todo.actions, recorded.newSuccesses)
-	d.More, d.RequeueAfter = todo.more, soonest(d.RequeueAfter, again, start.again, todo.again, ask, recorded.uncountedFor)
+	d.More, d.RequeueAfter = todo.more, soonest(d.RequeueAfter, again, start.again, todo.again, askAgain, recorded.uncountedFor)
 	return d
 }
 
@@ -217,14 +217,14 @@ type startConditions struct {
 }
 
 // checkStartConditions opens the barrier of a job that runs, and forms its gang, in the ledger.
-func checkStartConditions(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Verdict) (m startConditions) {
+func checkStartConditions(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Verdict) (start startConditions) {
 	if v.Course != verdict.Run {
-		return m
+		return start
 	}
-	m.barrier = barrier.Open(w.barrierInputs(), draft, replicas)
+	start.barrier = barrier.Open(w.barrierInputs(), draft, replicas)
 	regroup(w.Job, draft, replicas)
-	m.silent, m.again = silentScheduler(w.Job, replicas, w.Now)
-	return m
+	start.silent, start.again = silentScheduler(w.Job, replicas, w.Now)
+	return start
 }
 
 // makeDecision makes the decision from findings and actions. It postpones a status that only refreshes the view, and a first status that only says

@@ -41,7 +41,7 @@ func ReleaseOrphans(pods []*corev1.Pod) []Action {
 	return a.actions
 }
 
-// withoutReleases returns the actions without the releases of some pods.
+// withoutReleases returns the actions without those that release some pods, or end what runs in them.
 func withoutReleases(actions []Action, of []*corev1.Pod) []Action {
 	kept := map[*corev1.Pod]bool{}
 	for _, pod := range of {

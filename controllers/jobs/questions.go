@@ -40,6 +40,7 @@ const (
 // Subject is what a round of questions is about. The rounds of different subjects do not wait for each other.
 type Subject int
 
+// The subjects.
 const (
 	arrival      Subject = iota // has the pod arrived at the barrier?
 	heldEnd                     // does its wrapper hold an end?

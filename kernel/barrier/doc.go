@@ -1,7 +1,8 @@
 // Package barrier is restart in place, as a job sees it: who waits for whom, what order each pod gets, and which ends wrappers hold.
 //
 // With restartScope Replica the operator orders the pod of a replica that has failed, by an annotation, to go on in the next attempt. With
-// restartScope Job it first orders all pods to stop and to wait: that is the barrier. It opens when all of this holds:
+// restartScope Job it first orders all pods to stop and to wait: that is the barrier. With restartScope Replica it is always open. It opens when all of
+// this holds:
 //
 //   - each unfinished replica that is not auxiliary has a pod that was made for this attempt, or whose wrapper reports that no earlier code runs
 //   - no superseded pod is left, none of a replica that was scaled away, and the restart delay is over
@@ -17,7 +18,8 @@
 // # What a pod means
 //
 // A pod has two numbers. Its labels say for which attempt it was made. Its order, an annotation, says in which attempt its code is. The status has the
-// attempt that is to run: this attempt. It also has minPodAttempt and minPodJobAttempt: a pod that was made for less is too old, and is replaced.
+// attempt that is to run: this attempt. It also has minPodAttempt and minPodJobAttempt: a pod that was made for less is obsolete, and is
+// replaced. The attempt of a replica is the job attempt and what it has restarted alone, together.
 //
 // First: is the code in the pod that of this attempt? Take the one row that fits.
 //
@@ -27,7 +29,7 @@
 //	an earlier attempt     this attempt         open             current
 //	an earlier attempt     this attempt         closed           behind
 //	an earlier attempt     an earlier attempt   open or closed   behind
-//	one that is too old    any attempt          open or closed   too old
+//	one that is obsolete   any attempt          open or closed   obsolete
 //
 // Second: what does its container do? That gives the state, as package podstate names it. Exited means that the code has failed, and that the kubelet
 // starts the container again.
@@ -35,12 +37,12 @@
 //	the pod is   code runs   code exited   succeeded   failed
 //	current      Alive       Exited        Succeeded   Failed
 //	behind       Behind      Behind        Succeeded   Superseded
-//	too old      Unwanted    Unwanted      Succeeded   Superseded
+//	obsolete     Unwanted    Unwanted      Succeeded   Superseded
 //
 // A pod that is Alive goes on. One that is Behind is asked to stop, and its failure belongs to an attempt that is over. One that is Unwanted is stopped.
 // One that is Superseded is deleted.
 //
-// Third: which order does a pod get whose code runs? None if it is too old, or has this order already.
+// Third: which order does a pod get whose code runs? None if it is obsolete, or has this order already.
 //
 //	the barrier is   the order of this attempt
 //	open             go
@@ -56,7 +58,7 @@
 //	all get the order to go, and run code     open      for 0, go in 1, current          for 1, go in 1, current
 //
 // A test compares the tables with the code, for all combinations. Some cannot occur. An order is never of an earlier attempt than the pod was made for.
-// A pod that is too old has no order of this attempt. An order to go while the barrier is closed is seen only where the job in view is older than the
+// An obsolete pod has no order of this attempt. An order to go while the barrier is closed is seen only where the job in view is older than the
 // pod.
 //
 // The tables are for pods of the present mode generation that nobody deletes, whose exits are not counted yet, and whose policy is not Always. For all
@@ -66,7 +68,7 @@
 //   - A pod that is being deleted is Terminating while it runs, or Lost if its node does not answer. What ends after that may be
 //     Disrupted. If it is behind, it is Superseded.
 //   - A container whose exits are counted, and which the kubelet starts again, counts as one that runs.
-//   - With policy Always code runs again that has succeeded. A success in a pod that is behind or too old is Superseded.
+//   - With policy Always code runs again that has succeeded. A success in a pod that is behind or obsolete is Superseded.
 //
 // # Where the rest is
 //

@@ -21,7 +21,7 @@ import (
 )
 
 var (
-	mades    = []string{"present", "earlier", "too-old"}
+	mades    = []string{"present", "earlier", "obsolete"}
 	orders   = []string{"go", "wait", "earlier"}
 	barriers = []string{"open", "closed"}
 	columns  = []kt.PodOption{kt.Running, exitedInItsPod, kt.Exited(0), kt.Exited(1)}
@@ -51,7 +51,7 @@ func state(made, order, is string, option kt.PodOption) (*v1beta1.GenericJob, *c
 	case "earlier":
 		madeIn = job.DeepCopy()
 		madeIn.Status.JobAttempt = 1
-	case "too-old":
+	case "obsolete":
 		madeIn = job.DeepCopy()
 		madeIn.Status.JobAttempt = 1
 		job.Status.InPlace.MinPodJobAttempt = 2
@@ -97,7 +97,7 @@ func TestEveryStateOfAPodIsInTheTables(t *testing.T) {
 					}
 				}
 				told := only(t, next, is)[1]
-				if age == "too old" || told == order {
+				if age == "obsolete" || told == order {
 					told = "-"
 				}
 				for i, column := range columns {
@@ -116,7 +116,7 @@ func TestEveryStateOfAPodIsInTheTables(t *testing.T) {
 
 // inWords is how the tables call the attempt for which a pod was made, and that of its order.
 var inWords = map[string]string{
-	"present": "this attempt", "earlier": "an earlier attempt", "too-old": "one that is too old", "go": "this attempt", "wait": "this attempt",
+	"present": "this attempt", "earlier": "an earlier attempt", "obsolete": "one that is obsolete", "go": "this attempt", "wait": "this attempt",
 }
 
 // only returns the one row that begins so.
@@ -171,7 +171,7 @@ func TestWhatElseDecides(t *testing.T) {
 		"counted exits":                  {"present go open", nil, nil, 1, []string{"Alive", "Alive", "Succeeded", "Failed"}},
 		"Always, at the present attempt": {"present go open", always, nil, 0, []string{"Alive", "Exited", "Succeeded", "Failed"}},
 		"Always, behind":                 {"earlier wait closed", always, nil, 0, []string{"Behind", "Behind", "Superseded", "Superseded"}},
-		"Always, too old":                {"too-old earlier open", always, nil, 0, []string{"Unwanted", "Unwanted", "Superseded", "Superseded"}},
+		"Always, obsolete":               {"obsolete earlier open", always, nil, 0, []string{"Unwanted", "Unwanted", "Superseded", "Superseded"}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

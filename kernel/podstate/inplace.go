@@ -38,9 +38,9 @@ func (j Judge) ofBehind(p Pod, old bool, m *Numbers, r Replica) State {
 	}
 }
 
-// ofReplaced says what a pod means that is to be replaced, alone or with all others. Restarts in place have not helped, or it has not stopped in
+// ofObsolete says what a pod means that is to be replaced, alone or with all others. Restarts in place have not helped, or it has not stopped in
 // time. If its code has done its work all the same, or does it before the stop, the work counts.
-func (j Judge) ofReplaced(pod Pod, r Replica) State {
+func (j Judge) ofObsolete(pod Pod, r Replica) State {
 	if !pod.Ended() {
 		return j.ofLiving(pod.Pod, true)
 	}

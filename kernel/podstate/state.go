@@ -33,7 +33,7 @@ const (
 	Disrupted                  // something outside the job ended the pod
 	Lost                       // the pod is being deleted and nobody will report how it ended
 	Unwanted                   // the pod lives, and the operator stops it: after a change of run mode, an edit or a replacement
-	Behind                     // the pod lives, and is to go on in a later attempt than its last order says
+	Behind                     // the pod lives, and its code is or may be of an earlier attempt: it waits for an order, or at the barrier
 	Exited                     // the replica's code has failed, and can be run again in the pod
 	Stranded                   // the pod's container has ended, and its node does not start it again
 	AwaitingPhase              // the operator would stop the pod, but its code has exited with 0: wait for the phase, which tells if it succeeded
@@ -106,7 +106,8 @@ func Number(pod metav1.Object, label string) int {
 
 // Replica is what must be known of an unfinished replica to say what its pod means.
 type Replica struct {
-	// Attempt and ModeGeneration are the present ones, by the ledger. Pods with lower numbers are old.
+	// Attempt and ModeGeneration are the present ones, by the ledger. A pod of an earlier mode generation is stopped. One of an earlier
+	// attempt is behind or obsolete.
 	Attempt, ModeGeneration int
 	// Obsolete says that the pod is to be replaced, whatever becomes of it.
 	Obsolete bool
@@ -135,7 +136,7 @@ func (j Judge) Of(pod Pod, m *Numbers, r Replica) State {
 	old := IsOld(pod.Pod, m, r.ModeGeneration)
 	switch {
 	case r.Obsolete && r.InPlace:
-		return j.ofReplaced(pod, r)
+		return j.ofObsolete(pod, r)
 	case r.Obsolete:
 		return Superseded // the ledger has moved past it
 	case m.Behind(r.Attempt, r.BarrierIsOpen):
