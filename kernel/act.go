@@ -242,7 +242,7 @@ func (a *acting) forUnfinishedJob(t *roster.Type, rank int, pod podstate.Pod) {
 		a.order(t, rank)
 	case podstate.Behind:
 		a.order(t, rank)
-	case podstate.Succeeded, podstate.Failed, podstate.Disrupted, podstate.Lost, podstate.Exited, podstate.Stranded:
+	case podstate.Succeeded, podstate.Failed, podstate.Disrupted, podstate.Lost, podstate.FailedInPod, podstate.Stranded:
 		// The end is recorded. The next reconcile acts on it.
 	}
 }

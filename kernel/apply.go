@@ -43,7 +43,7 @@ func applyVerdict(draft ledger.Draft, v verdict.Verdict, pending []end, judge po
 func replace(draft ledger.Draft, pending []end, judge podstate.Judge) restartReport {
 	var report restartReport
 	for _, e := range pending {
-		exited := e.state == podstate.Exited
+		exited := e.state == podstate.FailedInPod
 		if exited {
 			noteExit(draft, e)
 		}
@@ -62,7 +62,7 @@ func replace(draft ledger.Draft, pending []end, judge podstate.Judge) restartRep
 // container may be older than the present start of all: then that start counts.
 func livedFor(draft ledger.Draft, e end, judge podstate.Judge) time.Duration {
 	lived := judge.Lived(e.pod.Pod)
-	if e.state == podstate.Exited {
+	if e.state == podstate.FailedInPod {
 		lived = e.pod.LivedAtLastExit()
 	}
 	if together, bounds := draft.LivedTogether(e.account, judge.Now); bounds {
@@ -77,7 +77,7 @@ func (report *restartReport) add(l *ledger.Ledger, e end) {
 	m := podstate.NumbersOf(e.pod.Pod)
 	restarted := status.Restart{
 		Ledger: l, Account: e.account, Rank: e.rank, Counted: e.counted(), HangsToo: e.hangsToo, Why: root.why, Rule: e.rule,
-		InPod: e.state == podstate.Exited && !l.IsObsolete(e.account, e.rank, m.Attempt, m.JobAttempt),
+		InPod: e.state == podstate.FailedInPod && !l.IsObsolete(e.account, e.rank, m.Attempt, m.JobAttempt),
 	}
 	event := restarted.Event()
 	event.Replica, event.Pod, event.UID = fmt.Sprintf("%s-%d", root.account.Type, root.rank), root.pod.Name, root.pod.UID

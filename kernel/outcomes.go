@@ -172,7 +172,7 @@ func endOf(l *ledger.Ledger, t *roster.Type, rank int, is podstate.State) (e end
 		if t.Auxiliary {
 			e.countsAs, e.why = ledger.Uncounted, status.StillServes(pod.Name)
 		}
-	case podstate.Exited, podstate.Stranded:
+	case podstate.FailedInPod, podstate.Stranded:
 		return endOfContainer(l, t, e), true
 	case podstate.Failed:
 		if pod.HasCounted(t.Exits(rank, pod.UID)) {

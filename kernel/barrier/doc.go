@@ -31,13 +31,13 @@
 //	an earlier attempt     an earlier attempt   open or closed   behind
 //	one that is obsolete   any attempt          open or closed   obsolete
 //
-// Second: what does its container do? That gives the state, as package podstate names it. Exited means that the code has failed, and that the kubelet
-// starts the container again.
+// Second: what does its container do? That gives the state, as package podstate names it. FailedInPod means that the kubelet starts the
+// container again.
 //
-//	the pod is   code runs   code exited   succeeded   failed
-//	current      Alive       Exited        Succeeded   Failed
-//	behind       Behind      Behind        Succeeded   Superseded
-//	obsolete     Unwanted    Unwanted      Succeeded   Superseded
+//	the pod is   code runs   code failed, and can run again   succeeded   failed
+//	current      Alive       FailedInPod                      Succeeded   Failed
+//	behind       Behind      Behind                           Succeeded   Superseded
+//	obsolete     Unwanted    Unwanted                         Succeeded   Superseded
 //
 // A pod that is Alive goes on. One that is Behind is asked to stop, and its failure belongs to an attempt that is over. One that is Unwanted is stopped.
 // One that is Superseded is deleted.

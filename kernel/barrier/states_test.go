@@ -26,7 +26,7 @@ var (
 	barriers = []string{"open", "closed"}
 	columns  = []kt.PodOption{kt.Running, exitedInItsPod, kt.Exited(0), kt.Exited(1)}
 	names    = map[podstate.State]string{
-		podstate.Alive: "Alive", podstate.Behind: "Behind", podstate.Exited: "Exited", podstate.Succeeded: "Succeeded", podstate.Failed: "Failed",
+		podstate.Alive: "Alive", podstate.Behind: "Behind", podstate.FailedInPod: "FailedInPod", podstate.Succeeded: "Succeeded", podstate.Failed: "Failed",
 		podstate.Superseded: "Superseded", podstate.Unwanted: "Unwanted", podstate.Terminating: "Terminating", podstate.Lost: "Lost",
 		podstate.Disrupted: "Disrupted",
 	}
@@ -165,11 +165,11 @@ func TestWhatElseDecides(t *testing.T) {
 		want  []string // as in the second table
 	}{
 		"an earlier mode generation":     {"present go open", laterMode, nil, 0, []string{"Unwanted", "Unwanted", "Succeeded", "Superseded"}},
-		"one that is deleted":            {"present go open", nil, deleted(0), 0, []string{"Terminating", "Exited", "Succeeded", "Disrupted"}},
-		"one whose node is silent":       {"present go open", nil, deleted(time.Hour), 0, []string{"Lost", "Exited", "Disrupted", "Disrupted"}},
+		"one that is deleted":            {"present go open", nil, deleted(0), 0, []string{"Terminating", "FailedInPod", "Succeeded", "Disrupted"}},
+		"one whose node is silent":       {"present go open", nil, deleted(time.Hour), 0, []string{"Lost", "FailedInPod", "Disrupted", "Disrupted"}},
 		"one that is deleted and behind": {"earlier wait closed", nil, deleted(0), 0, []string{"Superseded", "Superseded", "Succeeded", "Superseded"}},
 		"counted exits":                  {"present go open", nil, nil, 1, []string{"Alive", "Alive", "Succeeded", "Failed"}},
-		"Always, at the present attempt": {"present go open", always, nil, 0, []string{"Alive", "Exited", "Succeeded", "Failed"}},
+		"Always, at the present attempt": {"present go open", always, nil, 0, []string{"Alive", "FailedInPod", "Succeeded", "Failed"}},
 		"Always, behind":                 {"earlier wait closed", always, nil, 0, []string{"Behind", "Behind", "Superseded", "Superseded"}},
 		"Always, obsolete":               {"obsolete earlier open", always, nil, 0, []string{"Unwanted", "Unwanted", "Superseded", "Superseded"}},
 	}

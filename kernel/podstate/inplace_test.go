@@ -77,7 +77,7 @@ func TestWhatAPodInPlaceMeans(t *testing.T) {
 		want State
 	}{
 		"it runs what it shall":                            {wrapped(), Replica{Attempt: 1, BarrierIsOpen: true}, Alive},
-		"it has failed":                                    {wrapped(failed), Replica{Attempt: 1, BarrierIsOpen: true}, Exited},
+		"it has failed":                                    {wrapped(failed), Replica{Attempt: 1, BarrierIsOpen: true}, FailedInPod},
 		"that was counted":                                 {wrapped(failed), Replica{Attempt: 1, BarrierIsOpen: true, Exits: 1}, Alive},
 		"it was not told yet":                              {wrapped(failed), Replica{Attempt: 2, BarrierIsOpen: true}, Behind},
 		"others are waited for":                            {wrapped(failed), Replica{Attempt: 2}, Behind},

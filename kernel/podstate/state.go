@@ -34,13 +34,13 @@ const (
 	Lost                       // the pod is being deleted and nobody will report how it ended
 	Unwanted                   // the pod lives, and the operator stops it: after a change of run mode, an edit or a replacement
 	Behind                     // the pod lives, and its code is or may be of an earlier attempt: it waits for an order, or at the barrier
-	Exited                     // the replica's code has failed, and can be run again in the pod
+	FailedInPod                // the replica's code has failed, and can be run again in the pod
 	Stranded                   // the pod's container has ended, and its node does not start it again
 	AwaitingPhase              // the operator would stop the pod, but its code has exited with 0: wait for the phase, which tells if it succeeded
 )
 
 // GoesOn reports whether the pod stays in use, whether or not its code runs at the moment.
-func (s State) GoesOn() bool { return s == Alive || s == Behind || s == Exited }
+func (s State) GoesOn() bool { return s == Alive || s == Behind || s == FailedInPod }
 
 // Pod is a pod with the template of its replica. Only the template's containers count: what admission adds to a pod (proxies, agents) neither decides nor
 // delays an outcome.
@@ -142,7 +142,7 @@ func (j Judge) Of(pod Pod, m *Numbers, r Replica) State {
 	case m.Behind(r.Attempt, r.BarrierIsOpen):
 		return j.ofBehind(pod, old, m, r)
 	case !old && pod.Exits() > r.Exits && !j.mayHaveWorked(pod, old, r.RunsAgain):
-		return Exited // Behind comes before it: an end in a pod that is behind is not of the present attempt
+		return FailedInPod // Behind comes before it: an end in a pod that is behind is not of the present attempt
 	case pod.Ended():
 		return j.ofEnded(pod, old, r.RunsAgain)
 	case !old && j.IsStranded(pod):

@@ -103,9 +103,9 @@ func (w *wrapper) saved(to *os.File) string {
 	return filepath.Join(w.dir, "state", name)
 }
 
-// repeat prints the last words of the code in the container before this one. A kubelet keeps the log of only one ended container, and this one ends without
+// printEarlierOutput prints the last words of the code in the container before this one. A kubelet keeps the log of only one ended container, and this one ends without
 // having run code.
-func (w *wrapper) repeat() {
+func (w *wrapper) printEarlierOutput() {
 	if w.Code == 0 {
 		return
 	}
@@ -126,8 +126,8 @@ func (w *wrapper) forget() {
 	}
 }
 
-// note notes how the code has failed. Asked says that it had been told to end.
-func (w *wrapper) note(code int, asked bool) {
+// noteFailure notes how the code has failed. Asked says that it had been told to end.
+func (w *wrapper) noteFailure(code int, asked bool) {
 	w.ended = &inplace.Held{Attempt: w.Ran, Code: int32(code), Began: w.began.UTC(), Ended: time.Now().UTC(), Message: w.readTerminationMessage(), Asked: asked}
 }
 

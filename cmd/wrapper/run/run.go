@@ -116,7 +116,7 @@ func (w *wrapper) loop() int {
 		case <-w.holdExpired:
 			w.code, w.over = int(w.held.Code), true
 		case s := <-w.signals:
-			w.signalled(s.(syscall.Signal))
+			w.onSignal(s.(syscall.Signal))
 		case q := <-w.asked:
 			q.reply <- w.reportOn(q)
 		case q := <-w.developerRequests:

@@ -74,25 +74,25 @@ func (w *wrapper) signalSpared() {
 	w.spared = nil
 }
 
-// signalled hands a signal to the code. After a signal that asks the pod to end, the wrapper starts no code any more.
-func (w *wrapper) signalled(s syscall.Signal) {
+// onSignal hands a signal to the code. After a signal that asks the pod to end, the wrapper starts no code any more.
+func (w *wrapper) onSignal(s syscall.Signal) {
 	switch {
 	case slices.Contains(own, s):
 	case slices.Contains(final, s):
-		w.leave(s)
+		w.endWithPod(s)
 	case w.child != 0:
 		_ = syscall.Kill(-w.child, s)
 	}
 }
 
-// leave ends the code because the pod ends. If the code takes too long, the kubelet kills it.
-func (w *wrapper) leave(s syscall.Signal) {
+// endWithPod ends the code because the pod ends. If the code takes too long, the kubelet kills it.
+func (w *wrapper) endWithPod(s syscall.Signal) {
 	w.podEnds = true
 	switch {
 	case w.held != nil:
 		w.code, w.over = int(w.held.Code), true
 	case w.child == 0:
-		w.repeat()
+		w.printEarlierOutput()
 		w.code, w.over = exitBySignal+int(s), !w.draining // what is left has been asked, and may be saving
 	case w.stopping && s == syscall.SIGTERM: // it has been asked already
 	default:
@@ -115,13 +115,13 @@ func (w *wrapper) childEnded(code int) {
 	case w.stopping:
 		w.draining = true
 		if code != 0 && code != exitBySignal+int(syscall.SIGTERM) && !w.again {
-			w.note(code, true)
+			w.noteFailure(code, true)
 		}
 	case w.isOfDeveloper(code):
 		w.say("attempt %d has ended with exit code %d while a developer stops it and its peers: that is no failure", w.Ran, code)
 		w.again, w.draining = true, true
 	case w.holds(code):
-		w.keep(code)
+		w.holdEnd(code)
 	default:
 		w.code, w.over = code, true
 	}
@@ -147,7 +147,7 @@ func (w *wrapper) settle() {
 	w.clearTerminationMessage()
 	switch {
 	case w.hung && w.holds(output.HangCode):
-		w.keep(output.HangCode)
+		w.holdEnd(output.HangCode)
 	case w.hung:
 		w.code, w.over = output.HangCode, true
 	case w.podEnds:
