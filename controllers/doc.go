@@ -35,7 +35,7 @@
 //	                 |
 //	                 v                     ends early if
 //	compact.Budget.Around                  other large objects fill the memory: again within a second
-//	calls.Orderly                          the operator is told to end: no reconcile begins
+//	calls.GracefulShutdown                 the operator is told to end: no reconcile begins
 //	wake.OwnWrites.Before                  the cache does not show its own last write: again in 10 ms
 //	                 |
 //	                 v
@@ -51,7 +51,7 @@
 //	client: wake.OwnWrites.Of notes writes -> compact.Client opens what is packed -> cache and apiserver
 //
 // The order of the last six steps makes restarts and successes exact; see package kernel. Training jobs and definitions have the same
-// queue, Budget and Orderly. They need no OwnWrites: they write little.
+// queue, Budget and GracefulShutdown. They need no OwnWrites: they write little.
 //
 //	training.Reconciler       wakes by: its job; the GenericJob of its name; ConfigMap, Deployment, Service and autoscaler that it owns
 //	definitions.Reconciler    wakes by: its TrainingFramework; others of the same kind; CRDs of its group

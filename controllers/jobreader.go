@@ -55,11 +55,11 @@ func newJobReader(ctx context.Context, mgr ctrl.Manager, frameworks []framework.
 	return c, nil
 }
 
-// tellingOfPods are the kinds of jobs that have an event for each pod and Service which is created for them.
-func (c *jobReader) tellingOfPods() map[schema.GroupVersionKind]bool {
+// kindsWithPodEvents are the kinds of jobs that have an event for each pod and Service which is created for them.
+func (c *jobReader) kindsWithPodEvents() map[schema.GroupVersionKind]bool {
 	kinds := map[schema.GroupVersionKind]bool{}
 	for kind, f := range c.served {
-		kinds[kind] = f.TellsOfPods
+		kinds[kind] = f.EventsForPods
 	}
 	return kinds
 }

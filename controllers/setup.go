@@ -117,7 +117,7 @@ func SetUp(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		newCounts = metrics.NewByNamespace
 	}
 	s := wiring.New(mgr, cmp.Or(o.Concurrency, DefaultConcurrency), o.Clock, newCounts(reader.kinds...))
-	err = jobs.SetUp(ctx, s, jobs.Options{Settings: o.Settings, Namespaces: o.Namespaces, BadNodes: o.BadNodes, TellsOfPods: reader.tellingOfPods()})
+	err = jobs.SetUp(ctx, s, jobs.Options{Settings: o.Settings, Namespaces: o.Namespaces, BadNodes: o.BadNodes, EventsForPods: reader.kindsWithPodEvents()})
 	if err != nil {
 		return err
 	}
@@ -136,11 +136,11 @@ func SetUp(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if o.Metrics == nil {
 		return nil
 	}
-	return tell(o, reader, s.Counts)
+	return registerMetrics(o, reader, s.Counts)
 }
 
-// tell registers the metrics.
-func tell(o Options, reader *jobReader, counts *metrics.Counts) error {
+// registerMetrics registers the metrics.
+func registerMetrics(o Options, reader *jobReader, counts *metrics.Counts) error {
 	all := []prometheus.Collector{counts, &metrics.JobCollector{Kinds: reader.names, Each: reader.each, Clock: o.Clock, Counts: counts}}
 	if o.Build.Version != "" {
 		all = append(all, o.Build.Collector())

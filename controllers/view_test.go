@@ -20,7 +20,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/controllers/jobs"
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
 // view is what a cache holds at some time, as old as the test wants. A nil job is one that the cache does not have.
@@ -41,7 +41,7 @@ func (c *cluster) look(name string) view {
 	require.NoError(c.t, c.List(c.ctx, services, ours...))
 	for i := range pods.Items {
 		if owner := metav1.GetControllerOf(&pods.Items[i]); owner != nil && owner.Name == name {
-			v.pods = append(v.pods, *ending.Trim(&pods.Items[i]))
+			v.pods = append(v.pods, *podstate.Trim(&pods.Items[i]))
 		}
 	}
 	v.services = services.Items

@@ -8,8 +8,8 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/barrier"
-	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/roster"
 	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/verdict"
@@ -36,7 +36,7 @@ type acting struct {
 	World
 	ledger   *ledger.Ledger
 	replicas *roster.Roster
-	judge    ending.Judge
+	judge    podstate.Judge
 	runs     bool // the verdict is to run
 	succeeds bool // the job has succeeded, or does now
 	served   bool // some replica that auxiliary ones serve runs, or may yet run
@@ -46,11 +46,11 @@ type acting struct {
 
 // listActions lists what the caller is to do about each pod, and which objects it is to create. It reads the ledger as this reconcile leaves it. The
 // status has the same ledger before the caller acts, unless its write is postponed.
-func listActions(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.Verdict, judge ending.Judge, meets barrier.Barrier, first *v1beta1.FirstFailure) todo {
+func listActions(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.Verdict, judge podstate.Judge, opened barrier.Barrier, first *v1beta1.FirstFailure) todo {
 	a := &acting{
-		World: w, ledger: l, replicas: replicas, judge: judge, runs: v.Course == verdict.Run, barrier: meets, first: first,
+		World: w, ledger: l, replicas: replicas, judge: judge, runs: v.Course == verdict.Run, barrier: opened, first: first,
 		succeeds: succeeds(w.Job, v),
-		served:   l.Auxiliary() > 0 && anyIsServed(replicas), todo: todo{actions: letOrphansGo(w)},
+		served:   l.Auxiliary() > 0 && anyIsServed(replicas), todo: todo{actions: releaseOrphans(w)},
 	}
 	for t, rank := range replicas.Replicas() {
 		pod := t.Pods[rank]
@@ -84,7 +84,7 @@ func listActions(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.V
 // lookAgain has the job looked at again while replicas wait for each other, or their wrappers may hold ends.
 func (a *acting) lookAgain() {
 	if a.runs {
-		for _, wait := range barrier.LookAgain(a.barrierInputs(), a.Pods, a.ledger, a.replicas) {
+		for _, wait := range barrier.RequeueTimes(a.barrierInputs(), a.Pods, a.ledger, a.replicas) {
 			a.wakeAfter(wait)
 		}
 	}
@@ -99,9 +99,9 @@ func (a *acting) do(verb Verb, pod *corev1.Pod, reason string) {
 func (a *acting) wakeAfter(d time.Duration) { a.again = soonest(a.again, d) }
 
 // forFinishedJob lets go of a pod of a job that has finished, and cleans up by the job's policy.
-func (a *acting) forFinishedJob(t *roster.Type, rank int, pod ending.Pod) {
+func (a *acting) forFinishedJob(t *roster.Type, rank int, pod podstate.Pod) {
 	waits := a.watchWaiting(t, rank, pod)
-	remove := a.cleansUp(t, rank, pod) || waits && pod.Spec.NodeName == "" // a pod without a node has no kubelet to end it, and no logs
+	remove := a.cleansUp(t, rank, pod) && !a.watchAdded(pod) || waits && pod.Spec.NodeName == "" // a pod without a node has no kubelet to end it, and no logs
 	switch {
 	case remove && a.watchCause(t, rank, pod):
 		a.deletePod(pod.Pod, "the job has finished")
@@ -118,7 +118,7 @@ func (a *acting) forFinishedJob(t *roster.Type, rank int, pod ending.Pod) {
 }
 
 // cleansUp reports whether a finished job's cleanUpPolicy asks for a pod to be deleted.
-func (a *acting) cleansUp(t *roster.Type, rank int, pod ending.Pod) bool {
+func (a *acting) cleansUp(t *roster.Type, rank int, pod podstate.Pod) bool {
 	switch spec.CleanUp(a.Job) {
 	case v1beta1.CleanUpAll:
 		return true
@@ -140,13 +140,13 @@ func succeeds(job *v1beta1.GenericJob, v verdict.Verdict) bool {
 
 // isLeftOver reports whether a pod of a finished job still runs for nothing. Such a pod is not about to end, and is not kept for the logs of a
 // failure.
-func (a *acting) isLeftOver(t *roster.Type, rank int, pod ending.Pod) bool {
+func (a *acting) isLeftOver(t *roster.Type, rank int, pod podstate.Pod) bool {
 	return !pod.Ended() && !a.keepsLogs(t, rank, pod) && !a.watchEnd(pod)
 }
 
 // watchEnd reports whether to leave a pod alone because its code may still end by itself, after its job has succeeded. It has the job looked at again
 // when that time is over.
-func (a *acting) watchEnd(pod ending.Pod) bool {
+func (a *acting) watchEnd(pod podstate.Pod) bool {
 	if !a.succeeds || !pod.HasStarted() || pod.DeletionTimestamp != nil {
 		return false
 	}
@@ -174,10 +174,10 @@ func (a *acting) sinceEnd() time.Duration {
 //   - It is a second pod, created by a late call of an operator that has been replaced. The operator stops it. A stop requires the resourceVersion that
 //     was seen, so it does nothing in the first case.
 //   - Code was run again in the pod, and the wrapper may hold the end. The pod stays, with its logs.
-func (a *acting) releaseFinished(pod ending.Pod, reason string) {
+func (a *acting) releaseFinished(pod podstate.Pod, reason string) {
 	switch {
 	case pod.Ended() || pod.DeletionTimestamp != nil:
-	case pod.Exits() > 0 || ending.NumbersOf(pod.Pod).StartedOver() || a.judge.UntilStranded(pod) == 0:
+	case pod.Exits() > 0 || podstate.NumbersOf(pod.Pod).StartedOver() || a.judge.UntilStranded(pod) == 0:
 		a.stopWaiting(pod)
 		a.release(pod.Pod, reason)
 		return
@@ -189,43 +189,60 @@ func (a *acting) releaseFinished(pod ending.Pod, reason string) {
 }
 
 // releaseKept takes the finalizer off a pod that stays, and ends the containers that admission has added, if those of the template have ended.
-func (a *acting) releaseKept(pod ending.Pod, reason string) {
-	a.endAdded(pod) // if the release is carried out first, this meets a conflict, and the next reconcile tries again
+func (a *acting) releaseKept(pod podstate.Pod, reason string) {
+	if !a.watchAdded(pod) {
+		a.endAdded(pod) // if the release is carried out first, this meets a conflict, and the next reconcile tries again
+	}
 	a.release(pod.Pod, reason)
 }
 
+// timeToReport is how long containers that admission has added may run on once those of the template have ended. They may still have to send what they
+// have collected. The collector of a Katib trial notices the end within a second, and reports the metrics then.
+const timeToReport = 10 * time.Second
+
+// watchAdded reports whether to leave the containers alone that admission has added to a pod, because they may still report. It has the job looked at
+// again when that time is over. If the node's clock is so far ahead that nobody knows the time, nothing waits.
+func (a *acting) watchAdded(pod podstate.Pod) bool {
+	left := timeToReport - a.Now.Sub(pod.EndedAt())
+	if !pod.Remains() || isToldToEnd(pod) || left <= 0 || left > 2*timeToReport {
+		return false
+	}
+	a.wakeAfter(left)
+	return true
+}
+
 // endAdded ends the containers that admission has added to a pod, if all of the template's have ended.
-func (a *acting) endAdded(pod ending.Pod) {
+func (a *acting) endAdded(pod podstate.Pod) {
 	if pod.Remains() && !isToldToEnd(pod) {
 		a.do(EndPod, pod.Pod, "all containers of its template have ended")
 	}
 }
 
-// forUnfinishedJob does what the ending of a pod asks for, in a job that has not finished.
-func (a *acting) forUnfinishedJob(t *roster.Type, rank int, pod ending.Pod) {
+// forUnfinishedJob does what the state of a pod asks for, in a job that has not finished.
+func (a *acting) forUnfinishedJob(t *roster.Type, rank int, pod podstate.Pod) {
 	if t.Finished(rank) && !a.replicas.IsSuperseded(t, rank) {
 		a.releaseFinished(pod, "its outcome is in the ledger")
 		return
 	}
-	switch a.replicas.Ending(t, rank) {
-	case ending.Superseded:
+	switch a.replicas.State(t, rank) {
+	case podstate.Superseded:
 		a.discard(pod.Pod, "its time is over")
-	case ending.Unwanted:
+	case podstate.Unwanted:
 		a.do(StopPod, pod.Pod, a.whyUnwanted(t, rank))
-	case ending.Terminating:
+	case podstate.Terminating:
 		if pod.LacksMark() {
 			a.do(MarkPod, pod.Pod, "somebody deletes it before it has finished")
 		}
 		a.wakeAfter(a.judge.UntilOverdue(pod.Pod))
-	case ending.AwaitingPhase:
+	case podstate.AwaitingPhase:
 		a.attend(pod)
-	case ending.Alive:
+	case podstate.Alive:
 		a.attend(pod)
 		a.move(pod.Pod)
 		a.order(t, rank)
-	case ending.Behind:
+	case podstate.Behind:
 		a.order(t, rank)
-	case ending.Succeeded, ending.Failed, ending.Disrupted, ending.Lost, ending.Exited, ending.Stranded:
+	case podstate.Succeeded, podstate.Failed, podstate.Disrupted, podstate.Lost, podstate.FailedInPod, podstate.Stranded:
 		// The end is recorded. The next reconcile acts on it.
 	}
 }
@@ -243,7 +260,7 @@ func (a *acting) whyUnwanted(t *roster.Type, rank int) string {
 
 // attend looks after a pod that is to stay, though its container may have ended. If somebody deletes the pod, its phase does not yet say how it ended,
 // and may never: its node may not answer. So the job is looked at again then.
-func (a *acting) attend(pod ending.Pod) {
+func (a *acting) attend(pod podstate.Pod) {
 	if pod.DeletionTimestamp != nil {
 		a.wakeAfter(a.judge.UntilOverdue(pod.Pod))
 		return

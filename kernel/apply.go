@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/status"
 	"github.com/genericjob/genericjob/kernel/verdict"
@@ -21,7 +21,7 @@ type restartReport struct {
 
 // applyVerdict writes into the ledger what follows from a verdict: pending restarts, the run mode, the start time. It returns another verdict if the
 // ledger has become too large to be stored: such a job fails. It does nothing to the cluster.
-func applyVerdict(draft ledger.Draft, v verdict.Verdict, pending []end, judge ending.Judge) (verdict.Verdict, restartReport) {
+func applyVerdict(draft ledger.Draft, v verdict.Verdict, pending []end, judge podstate.Judge) (verdict.Verdict, restartReport) {
 	if v.Over() {
 		return v, restartReport{}
 	}
@@ -38,18 +38,19 @@ func applyVerdict(draft ledger.Draft, v verdict.Verdict, pending []end, judge en
 	return v, report
 }
 
-// replace carries out restarts in the ledger. It makes the pods that have ended superseded.
-func replace(draft ledger.Draft, pending []end, judge ending.Judge) restartReport {
+// replace carries out restarts in the ledger. The pods that have ended are then Superseded, or Behind if their code
+// restarts in them.
+func replace(draft ledger.Draft, pending []end, judge podstate.Judge) restartReport {
 	var report restartReport
 	for _, e := range pending {
-		exited := e.ending == ending.Exited
+		exited := e.state == podstate.FailedInPod
 		if exited {
 			noteExit(draft, e)
 		}
 		lived := livedFor(draft, e, judge)
 		leavesNode := exited && draft.IsBad(e.pod.Spec.NodeName) && !spec.NamesItsNode(&e.account.Template.Spec)
 		draft.Replace(e.account, e.rank, e.countsAs, lived, exited && !leavesNode, judge.Now)
-		if (e.ending == ending.Stranded || leavesNode) && !draft.BarrierIsOpen() { // this pod must not be awaited at the barrier
+		if (e.state == podstate.Stranded || leavesNode) && !draft.BarrierIsOpen() { // this pod must not be awaited at the barrier
 			draft.ReplacePod(e.account, e.rank)
 		}
 		report.add(draft.Ledger, e)
@@ -59,9 +60,9 @@ func replace(draft ledger.Draft, pending []end, judge ending.Judge) restartRepor
 
 // livedFor returns how long a replica that has ended had run, so far as it decides the restart delay. Where replicas restart together in place, a
 // container may be older than the present start of all: then that start counts.
-func livedFor(draft ledger.Draft, e end, judge ending.Judge) time.Duration {
+func livedFor(draft ledger.Draft, e end, judge podstate.Judge) time.Duration {
 	lived := judge.Lived(e.pod.Pod)
-	if e.ending == ending.Exited {
+	if e.state == podstate.FailedInPod {
 		lived = e.pod.LivedAtLastExit()
 	}
 	if together, bounds := draft.LivedTogether(e.account, judge.Now); bounds {
@@ -73,10 +74,10 @@ func livedFor(draft ledger.Draft, e end, judge ending.Judge) time.Duration {
 // add notes what users are told of a restart that the ledger has already.
 func (report *restartReport) add(l *ledger.Ledger, e end) {
 	root := e.root()
-	m := ending.NumbersOf(e.pod.Pod)
+	m := podstate.NumbersOf(e.pod.Pod)
 	restarted := status.Restart{
 		Ledger: l, Account: e.account, Rank: e.rank, Counted: e.counted(), HangsToo: e.hangsToo, Why: root.why, Rule: e.rule,
-		InPod: e.ending == ending.Exited && !l.IsObsolete(e.account, e.rank, m.Attempt, m.JobAttempt),
+		InPod: e.state == podstate.FailedInPod && !l.IsObsolete(e.account, e.rank, m.Attempt, m.JobAttempt),
 	}
 	event := restarted.Event()
 	event.Replica, event.Pod, event.UID = fmt.Sprintf("%s-%d", root.account.Type, root.rank), root.pod.Name, root.pod.UID

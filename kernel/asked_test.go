@@ -11,8 +11,8 @@ import (
 	"github.com/genericjob/genericjob/apis/inplace"
 	"github.com/genericjob/genericjob/kernel"
 	"github.com/genericjob/genericjob/kernel/barrier"
-	"github.com/genericjob/genericjob/kernel/ending"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
 // Who may create pods could have the operator call on a node: by a bare pod in the node's network, with the job as its controller and an
@@ -35,7 +35,7 @@ func TestOnlyPodsOfReplicasInTheNetworkOfPodsAreAsked(t *testing.T) {
 			pod := w.Pods[1].DeepCopy()
 			forge(pod)
 			require.Equal(t, w.Pods[:1], barrier.Awaited(job, []*corev1.Pod{w.Pods[0], pod}))
-			require.Equal(t, ending.Address(pod), ending.Address(ending.Trim(pod.DeepCopy())), "a cache knows it, too")
+			require.Equal(t, podstate.Address(pod), podstate.Address(podstate.Trim(pod.DeepCopy())), "a cache knows it, too")
 		})
 	}
 }

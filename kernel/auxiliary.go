@@ -5,13 +5,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/roster"
 )
 
 // runsInVain reports whether a pod of a finished job would run for ever. An auxiliary pod would if no replica that it serves runs any more. Any other
 // pod would if its code has not started, and auxiliary replicas serve it: they will be gone when it starts.
-func (a *acting) runsInVain(t *roster.Type, pod ending.Pod) bool {
+func (a *acting) runsInVain(t *roster.Type, pod podstate.Pod) bool {
 	switch {
 	case pod.Ended():
 		return false
@@ -30,7 +30,7 @@ func anyIsServed(replicas *roster.Roster) bool {
 			if p == nil || p.DeletionTimestamp != nil {
 				return false
 			}
-			return !ending.Pod{Pod: p, Template: &t.Template}.Ended()
+			return !podstate.Pod{Pod: p, Template: &t.Template}.Ended()
 		})
 	})
 }

@@ -37,7 +37,7 @@ func BenchmarkPlanWithFaults(b *testing.B) {
 		b.Run(fmt.Sprintf("faults=%d", faults), func(b *testing.B) {
 			w := kernel.World{Job: job, Pods: pods, Now: kt.At(time.Minute), NodeCount: 9999, Settings: kt.Settings}
 			for i := range faults {
-				w.Faults = append(w.Faults, others(fmt.Sprint("n", i), v1beta1.AvoidFailed, time.Second, 2*time.Second))
+				w.NodeProblems = append(w.NodeProblems, others(fmt.Sprint("n", i), v1beta1.AvoidFailed, time.Second, 2*time.Second))
 			}
 			b.ReportAllocs()
 			for b.Loop() {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/build"
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/roster"
 )
 
@@ -36,7 +36,7 @@ func (a *acting) othersAreReady() bool {
 		if t.Auxiliary || !t.StartsAtOnce() || t.Finished(rank) {
 			continue
 		}
-		if t.Pods[rank] == nil || a.replicas.Ending(t, rank) != ending.Alive || !t.Pod(rank).IsReady() {
+		if t.Pods[rank] == nil || a.replicas.State(t, rank) != podstate.Alive || !t.Pod(rank).IsReady() {
 			return false
 		}
 	}

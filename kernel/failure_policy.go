@@ -8,11 +8,11 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/output"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/status"
 	"github.com/genericjob/genericjob/kernel/verdict"
-	"github.com/genericjob/genericjob/kernel/words"
 )
 
 // Rules of spec.failurePolicy. They judge failures before the limits do. What they decide is written like any other outcome. So a later edit of the
@@ -53,17 +53,17 @@ func ruleName(rules []v1beta1.FailurePolicyRule, i int) string {
 	return fmt.Sprint(i + 1)
 }
 
-func matches(on *v1beta1.FailureMatch, messages *regexp.Regexp, replicaType string, f *v1beta1.ReplicaFailure) bool {
-	if len(on.Types) > 0 && !slices.Contains(on.Types, replicaType) {
+func matches(match *v1beta1.FailureMatch, messages *regexp.Regexp, replicaType string, f *v1beta1.ReplicaFailure) bool {
+	if len(match.Types) > 0 && !slices.Contains(match.Types, replicaType) {
 		return false
 	}
-	if code := exitCode(f); len(on.ExitCodes) > 0 && (code == nil || !slices.Contains(on.ExitCodes, *code)) {
+	if code := exitCode(f); len(match.ExitCodes) > 0 && (code == nil || !slices.Contains(match.ExitCodes, *code)) {
 		return false
 	}
-	if len(on.Causes) == 0 && on.Messages == "" {
+	if len(match.Causes) == 0 && match.Messages == "" {
 		return true
 	}
-	return f.Follows == "" && matchesWords(on, messages, f)
+	return f.Follows == "" && matchesWords(match, messages, f)
 }
 
 // exitCode returns the exit code of the worker process, if its launcher tells it, or else that of the container. For a worker that a signal killed it
@@ -71,7 +71,7 @@ func matches(on *v1beta1.FailureMatch, messages *regexp.Regexp, replicaType stri
 func exitCode(f *v1beta1.ReplicaFailure) *int32 {
 	switch {
 	case f.WorkerSignal != "":
-		return ptr.To(words.CodeOf(f.WorkerSignal))
+		return ptr.To(output.CodeOf(f.WorkerSignal))
 	case f.WorkerExitCode != nil:
 		return f.WorkerExitCode
 	default:
@@ -80,11 +80,11 @@ func exitCode(f *v1beta1.ReplicaFailure) *int32 {
 }
 
 // matchesWords reports whether a rule matches the kind of cause, and the exception or message of a failure.
-func matchesWords(on *v1beta1.FailureMatch, messages *regexp.Regexp, f *v1beta1.ReplicaFailure) bool {
-	if len(on.Causes) > 0 && (f.Cause == nil || !slices.Contains(on.Causes, f.Cause.Kind)) {
+func matchesWords(match *v1beta1.FailureMatch, messages *regexp.Regexp, f *v1beta1.ReplicaFailure) bool {
+	if len(match.Causes) > 0 && (f.Cause == nil || !slices.Contains(match.Causes, f.Cause.Kind)) {
 		return false
 	}
-	if on.Messages == "" {
+	if match.Messages == "" {
 		return true
 	}
 	text := f.Exception
@@ -150,7 +150,7 @@ func causesFirst(failed []*end) (list []*end) {
 	if len(failed) == 0 {
 		return nil
 	}
-	first, _ := ending.First(records, 0)
+	first, _ := podstate.First(records, 0)
 	list = append(list, failed[first])
 	for _, follows := range []bool{false, true} {
 		for i, e := range failed {

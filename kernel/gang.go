@@ -7,8 +7,8 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/build"
-	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/roster"
 )
 
@@ -37,7 +37,7 @@ func regroup(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roste
 		pod := t.Pods[rank]
 		switch {
 		case t.Finished(rank):
-		case pod == nil || !replicas.Ending(t, rank).GoesOn() || !ending.Scheduled(pod):
+		case pod == nil || !replicas.State(t, rank).GoesOn() || !podstate.Scheduled(pod):
 			members++ // its pod is to be placed, or made, in the present group
 		default:
 			placed++
@@ -57,13 +57,13 @@ func regroup(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roste
 }
 
 // gangOf returns the number of a pod's group.
-func gangOf(pod *corev1.Pod) int { return ending.Number(pod, v1beta1.LabelGang) }
+func gangOf(pod *corev1.Pod) int { return podstate.Number(pod, v1beta1.LabelGang) }
 
 // move has a pod without a node made again, if its group is no longer the present one. It does the same if the pod avoids a node that need not be
 // avoided any more.
 func (a *acting) move(pod *corev1.Pod) {
 	switch {
-	case ending.Scheduled(pod):
+	case podstate.Scheduled(pod):
 	case build.GroupsAreImmutable(a.Job) && gangOf(pod) != int(a.ledger.Gang().Group):
 		a.do(StopPod, pod, "it waits in a group that cannot be complete any more")
 	case a.avoidsInVain(pod):

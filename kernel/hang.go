@@ -6,8 +6,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
@@ -31,7 +31,7 @@ func lastHang(job *v1beta1.GenericJob, l *ledger.Ledger) (h hang) {
 	}
 	h.within = ledger.Seconds(int64(min(ptr.Deref(beat.SteadySeconds, spec.HeartbeatSteady), ptr.Deref(beat.StartupSeconds, spec.HeartbeatStartup))))
 	first := job.Status.FirstFailure
-	if first != nil && first.Time != nil && ending.Hung(&first.ReplicaFailure) && !hasFailed(job, l, first.Pod) {
+	if first != nil && first.Time != nil && podstate.Hung(&first.ReplicaFailure) && !hasFailed(job, l, first.Pod) {
 		h.found = first.Time.Time
 	}
 	return h
@@ -64,7 +64,7 @@ func (h *hang) putFirstHangFirst(ended []end) {
 	if len(records) < 2 {
 		return
 	}
-	n, _ := ending.First(records, 0)
+	n, _ := podstate.First(records, 0)
 	first := ended[places[n]]
 	for ; n > 0; n-- { // those before it move back by one place
 		ended[places[n]] = ended[places[n-1]]
@@ -103,5 +103,5 @@ func isHang(e *end) bool {
 		return false
 	}
 	f := e.pod.Record()
-	return ending.Hung(&f)
+	return podstate.Hung(&f)
 }

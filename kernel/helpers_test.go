@@ -11,8 +11,8 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
-	"github.com/genericjob/genericjob/kernel/ending"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
 // plan plans for a job and its pods at a time, and checks what must hold for every Plan.
@@ -36,7 +36,7 @@ func planWorld(t *testing.T, w kernel.World) kernel.Decision {
 	trimmed := w
 	trimmed.Pods = deepCopies(w.Pods)
 	for _, pod := range trimmed.Pods {
-		ending.Trim(pod)
+		podstate.Trim(pod)
 	}
 	e := kernel.Plan(trimmed)
 	require.Equal(t, d.Status, e.Status, "a trimmed pod changes the status")

@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/text"
 	"github.com/genericjob/genericjob/kernel/verdict"
 )
@@ -19,24 +19,24 @@ import (
 // maxTold is how many bytes of a message the history keeps.
 const maxTold = 160
 
-// explain writes into the history what is known of the loss of this reconcile. It also corrects the earlier entry, if more has become known of the stored
-// first failure. Before is then the summary that was told of it.
-func explain(draft ledger.Draft, v verdict.Verdict, l loss, stored, first *v1beta1.FirstFailure, before string) {
+// explainLoss writes into the history what is known of the loss of this reconcile. It also corrects the earlier entry, if more has become known of
+// the stored first failure. Before is then the summary that was told of it.
+func explainLoss(draft ledger.Draft, v verdict.Verdict, l loss, stored, first *v1beta1.FirstFailure, before string) {
 	if before != "" && stored != nil && first != nil {
-		draft.Correct(ofFirst(stored), ofFirst(first))
+		draft.CorrectLoss(ofFirst(stored), ofFirst(first))
 	}
 	switch {
 	case l.first == nil && v.Reason == v1beta1.ReasonEvicted:
-		draft.Because(v1beta1.HistoryEntry{Message: text.Cut(v.Message, maxTold)})
+		draft.ExplainLoss(v1beta1.HistoryEntry{Message: text.Cut(v.Message, maxTold)})
 	case l.by == "":
 	case first != nil && first != stored && draft.WholeJob() && isOfCode(l.by):
-		draft.Because(since(l, ofFirst(first)))
+		draft.ExplainLoss(since(l, ofFirst(first)))
 	case isOfCode(l.by):
 		r := l.first.root().pod.RecordWithCause()
-		draft.Because(since(l, ofFailure(&r)))
+		draft.ExplainLoss(since(l, ofFailure(&r)))
 	default:
 		e := v1beta1.HistoryEntry{Pod: l.first.pod.Name, Node: l.first.pod.Spec.NodeName, Message: text.Cut(l.first.why, maxTold)}
-		draft.Because(since(l, e))
+		draft.ExplainLoss(since(l, e))
 	}
 }
 
@@ -66,7 +66,7 @@ func ofFailure(f *v1beta1.ReplicaFailure) v1beta1.HistoryEntry {
 	}
 	lines := strings.Split(strings.TrimSpace(f.Message), "\n")
 	said := cmp.Or(f.Exception, lines[len(lines)-1])
-	if ending.JustOutput(f) && said != "" {
+	if podstate.JustOutput(f) && said != "" {
 		said = fmt.Sprintf("last output: %q", said)
 	}
 	if f.Reason != "" && f.Reason != "Error" {

@@ -19,8 +19,8 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/hostile"
 	"github.com/genericjob/genericjob/kernel"
-	"github.com/genericjob/genericjob/kernel/ending"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
 var hostileWorlds = flag.Int("hostile.worlds", 1000, "how many odd worlds are planned for")
@@ -63,7 +63,7 @@ func hostileWorld(s *hostile.Source) kernel.World {
 	}
 	if s.OneIn(4) {
 		w.Settings.NodeLostAfter = hostile.Pick(s, -1, time.Nanosecond, time.Minute, time.Duration(1<<62))
-		w.Nodes = map[string]ending.Node{"node": {SilentSince: hostile.Pick(s, time.Time{}, kt.Start, kt.At(time.Duration(1<<62)))}}
+		w.Nodes = map[string]podstate.Node{"node": {SilentSince: hostile.Pick(s, time.Time{}, kt.Start, kt.At(time.Duration(1<<62)))}}
 	}
 	if s.OneIn(8) {
 		w.Gang.Missing = s.Word()
@@ -211,10 +211,10 @@ func soundPlan(t *testing.T, w kernel.World) kernel.Decision {
 	t.Helper()
 	job, pods := w.Job.DeepCopy(), deepCopies(w.Pods)
 	for _, pod := range w.Pods {
-		ending.Trim(pod)
+		podstate.Trim(pod)
 	}
 	for _, pod := range pods {
-		ending.Trim(pod)
+		podstate.Trim(pod)
 	}
 	d := kernel.Plan(w)
 	require.True(t, equality.Semantic.DeepEqual(job, w.Job), "Plan changed the job")

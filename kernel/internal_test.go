@@ -1,6 +1,9 @@
 package kernel
 
 import (
+	"os"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -9,9 +12,9 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/output"
 	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/verdict"
-	"github.com/genericjob/genericjob/kernel/words"
 )
 
 // The order of the rules is the semantics of GenericJob and is documented: whoever changes it changes README.md of this folder too.
@@ -20,10 +23,16 @@ func TestRuleOrderIsAsDocumented(t *testing.T) {
 	for _, r := range rules {
 		names = append(names, r.name)
 	}
-	require.Equal(t, []string{
-		"AlreadyFinished", "InvalidSpec", "RejectedByCluster", "Succeeded", "FailurePolicy", "Failed", "SuccessUnreachable",
-		"DeadlineExceeded", "Paused", "Queued", "GangUnavailable", "Run",
-	}, names)
+	manual, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	_, table, _ := strings.Cut(string(manual), "| rule | applies when | effect |\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	var documented []string
+	for _, row := range regexp.MustCompile(`(?m)^\| (\w+) \|`).FindAllStringSubmatch(table, -1) {
+		documented = append(documented, row[1])
+	}
+	require.NotEmpty(t, documented)
+	require.Equal(t, documented, names)
 	require.NotEqual(t, verdict.None, rules[len(rules)-1].test(facts{}).Course, "the last rule must always have an opinion")
 }
 
@@ -53,7 +62,7 @@ func TestAHangOfWhoHasFailedForGoodIsOver(t *testing.T) {
 	for failed, over := range map[string]bool{"": false, "0": false, "1": true} {
 		job.Status.Ledger = []v1beta1.TaskLedger{{Type: "worker", Failed: failed}}
 		job.Status.FirstFailure = &v1beta1.FirstFailure{ReplicaFailure: v1beta1.ReplicaFailure{
-			Time: &found, Pod: spec.PodName(job, "worker", 1), ExitCode: ptr.To[int32](words.HangCode), Message: words.HangBegins,
+			Time: &found, Pod: spec.PodName(job, "worker", 1), ExitCode: ptr.To[int32](output.HangCode), Message: output.HangBegins,
 		}}
 		d, err := ledger.Load(job)
 		require.NoError(t, err)

@@ -12,13 +12,13 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/barrier"
-	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/output"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/roster"
 	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/status"
 	"github.com/genericjob/genericjob/kernel/text"
-	"github.com/genericjob/genericjob/kernel/words"
 )
 
 // failurePolicy.noProgress fails a job after a series of failures that have the same cause, without a newer step between them. It must not fail a job that
@@ -36,7 +36,7 @@ const (
 
 // furthest is how far a job had come when it failed.
 type furthest struct {
-	replica string // the replica that tells steps; see teller
+	replica string // the replica that tells steps; see reportingReplica
 	known   bool
 	step    *int64        // its highest step; nil if it has told none
 	wait    time.Duration // how long after the failure to wait for its wrapper; 0 if it need not be asked
@@ -45,7 +45,7 @@ type furthest struct {
 // comparesSteps reports whether the job has noProgress, and it has an effect.
 func comparesSteps(job *v1beta1.GenericJob) bool {
 	p := job.Spec.FailurePolicy
-	return p != nil && p.NoProgress != nil && spec.NoSteps(job) == ""
+	return p != nil && p.NoProgress != nil && spec.WhyNoSteps(job) == ""
 }
 
 // StepPod returns the pod to ask for its highest step; nil if none is to be asked. Code of another replica has just failed, and its own still runs.
@@ -53,7 +53,7 @@ func StepPod(w World) *corev1.Pod {
 	if !comparesSteps(w.Job) || w.Job.Status.CompletionTime != nil || barrier.Waits(w.Job) || !hasJustFailed(w) {
 		return nil
 	}
-	return tellingPod(w.Job, spec.StepLine(&w.Job.Spec), w.Pods)
+	return reportingPod(w.Job, spec.StepLine(&w.Job.Spec), w.Pods)
 }
 
 // hasJustFailed reports whether a container has failed within the last stepWithin, or a wrapper holds an end.
@@ -78,7 +78,7 @@ func furthestOf(w World, replicas *roster.Roster, ended []end) (f furthest) {
 	if !comparesSteps(w.Job) {
 		return f
 	}
-	t, rank := teller(replicas, spec.StepLine(&w.Job.Spec).Last)
+	t, rank := reportingReplica(replicas, spec.StepLine(&w.Job.Spec).Last)
 	if t == nil {
 		return f
 	}
@@ -90,10 +90,10 @@ func furthestOf(w World, replicas *roster.Roster, ended []end) (f furthest) {
 		}
 	}
 	pod := t.Pods[rank]
-	if pod == nil || pod.Status.Phase != corev1.PodRunning || pod.DeletionTimestamp != nil || ending.Address(pod) == "" {
+	if pod == nil || pod.Status.Phase != corev1.PodRunning || pod.DeletionTimestamp != nil || podstate.Address(pod) == "" {
 		return f
 	}
-	if r := w.StepReport; r.Pod == string(pod.UID) && r.Attempt == ending.NumbersOf(pod).At() {
+	if r := w.StepReport; r.Pod == string(pod.UID) && r.Attempt == podstate.NumbersOf(pod).At() {
 		f.step, f.known = stepOf(r.Furthest)
 	} else {
 		f.wait = stepWithin
@@ -101,15 +101,15 @@ func furthestOf(w World, replicas *roster.Roster, ended []end) (f furthest) {
 	return f
 }
 
-// teller returns the replica whose steps are compared; nil if there is none. Of the unfinished replicas whose code a wrapper runs, it is the lowest, or the
-// highest if last is true.
-func teller(replicas *roster.Roster, last bool) (*roster.Type, int) {
+// reportingReplica returns the replica whose steps are compared; nil if there is none. Of the unfinished replicas whose code a wrapper runs, it is
+// the lowest, or the highest if last is true.
+func reportingReplica(replicas *roster.Roster, last bool) (*roster.Type, int) {
 	for i := range replicas.Types {
 		t := &replicas.Types[i]
 		if last {
 			t = &replicas.Types[len(replicas.Types)-1-i]
 		}
-		if t.Auxiliary || spec.NotWrapped(t.ReplicaSpec) != "" {
+		if t.Auxiliary || spec.WhyNoWrapper(t.ReplicaSpec) != "" {
 			continue
 		}
 		for n := range t.Pods {
@@ -125,9 +125,9 @@ func teller(replicas *roster.Roster, last bool) (*roster.Type, int) {
 	return nil, 0
 }
 
-// stepOf parses a step in the form of words.Said.Step.
+// stepOf parses a step in the form of output.Failure.Step.
 func stepOf(told string) (step *int64, known bool) {
-	if told == words.NoStep {
+	if told == output.NoStep {
 		return nil, true
 	}
 	n, err := strconv.ParseInt(told, 10, 64)

@@ -2,7 +2,7 @@ package kernel
 
 import (
 	"github.com/genericjob/genericjob/kernel/barrier"
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/roster"
 )
 
@@ -29,7 +29,7 @@ func (a *acting) order(t *roster.Type, rank int) {
 
 // watchWaiting reports whether a pod of a finished job waits for an order, or for the start of its container, which will not come. It has the job looked
 // at again when the kubelet will not start the container any more.
-func (a *acting) watchWaiting(t *roster.Type, rank int, pod ending.Pod) bool {
+func (a *acting) watchWaiting(t *roster.Type, rank int, pod podstate.Pod) bool {
 	o := t.Order(rank)
 	if o == nil || t.Finished(rank) {
 		return false
@@ -41,24 +41,24 @@ func (a *acting) watchWaiting(t *roster.Type, rank int, pod ending.Pod) bool {
 }
 
 // hasUncountedExit reports whether the container that restarts in place has failed more often in this pod than the ledger has counted.
-func hasUncountedExit(t *roster.Type, rank int, pod ending.Pod) bool {
+func hasUncountedExit(t *roster.Type, rank int, pod podstate.Pod) bool {
 	return pod.Exits() > t.Exits(rank, pod.UID)
 }
 
 // keepsLogs reports whether to keep a pod for its logs: its code has failed, and its wrapper waits. Such a pod is ended, and not deleted.
-func (a *acting) keepsLogs(t *roster.Type, rank int, pod ending.Pod) bool {
+func (a *acting) keepsLogs(t *roster.Type, rank int, pod podstate.Pod) bool {
 	return t.Order(rank) != nil && (t.HasFailed(rank) || a.watchWaiting(t, rank, pod) && hasUncountedExit(t, rank, pod))
 }
 
 // stopWaiting ends a pod that restarts in place and will run no more code. The pod stays, with its logs.
-func (a *acting) stopWaiting(pod ending.Pod) {
-	if ending.CanGoOn(pod.Pod) && !isToldToEnd(pod) {
+func (a *acting) stopWaiting(pod podstate.Pod) {
+	if podstate.CanGoOn(pod.Pod) && !isToldToEnd(pod) {
 		a.do(EndPod, pod.Pod, "its code is not run again")
 	}
 }
 
 // isToldToEnd reports whether a pod has the deadline that EndPod gives it, or a shorter one.
-func isToldToEnd(pod ending.Pod) bool {
+func isToldToEnd(pod podstate.Pod) bool {
 	deadline := pod.Spec.ActiveDeadlineSeconds
 	return deadline != nil && *deadline <= 1
 }

@@ -7,8 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/roster"
 	"github.com/genericjob/genericjob/kernel/status"
 )
@@ -35,23 +35,23 @@ type outcomes struct {
 type end struct {
 	account  *ledger.Account
 	rank     int
-	pod      ending.Pod
+	pod      podstate.Pod
 	countsAs ledger.Count
-	ending   ending.Ending // of the pod. An Exited pod can run the code again; a Stranded pod has not ended, but runs no code any more
-	allowed  bool          // the replica may run again: by its policy and limit, or by a rule of failurePolicy
-	excused  bool          // it failed because another replica was disrupted, so it counts as a disruption; see excuse
-	hangsToo bool          // it belongs to a hang that is counted already; see hang
-	rule     string        // the rule of spec.failurePolicy that decided; "" if none did
-	fails    bool          // it fails the job, by rule
-	ruling   string        // why it fails the job, if the reason is not a rule of the list but noProgress
-	why      string        // what happened, for events and conditions
-	first    *end          // the first failure, if all restart with this end and another one was first: that one is told
+	state    podstate.State // of the pod. An Exited pod can run the code again; a Stranded pod has not ended, but runs no code any more
+	allowed  bool           // the replica may run again: by its policy and limit, or by a rule of failurePolicy
+	excused  bool           // it failed because another replica was disrupted, so it counts as a disruption; see excuse
+	hangsToo bool           // it belongs to a hang that is counted already; see hang
+	rule     string         // the rule of spec.failurePolicy that decided; "" if none did
+	fails    bool           // it fails the job, by rule
+	ruling   string         // why it fails the job, if the reason is not a rule of the list but noProgress
+	why      string         // what happened, for events and conditions
+	first    *end           // the first failure, if all restart with this end and another one was first: that one is told
 }
 
 func (e end) counted() bool { return e.countsAs == ledger.Restart }
 
 // succeeded reports whether the code has succeeded. It is an end all the same if the code is run again.
-func (e end) succeeded() bool { return e.ending == ending.Succeeded }
+func (e end) succeeded() bool { return e.state == podstate.Succeeded }
 
 // recordOutcomes writes into the ledger what the pods report: who succeeded, and who failed for good. A finished job's ledger is closed.
 func recordOutcomes(w World, draft ledger.Draft, replicas *roster.Roster) outcomes {
@@ -65,8 +65,8 @@ func recordOutcomes(w World, draft ledger.Draft, replicas *roster.Roster) outcom
 	disturbed, trains := false, draft.Trains()
 	for t, rank := range replicas.Replicas() {
 		pod := t.Pods[rank]
-		is := endingOf(replicas, t, rank)
-		if is == ending.Alive {
+		is := podStateOf(replicas, t, rank)
+		if is == podstate.Alive {
 			if !trains {
 				o.running.add(t, rank)
 			}
@@ -75,7 +75,7 @@ func recordOutcomes(w World, draft ledger.Draft, replicas *roster.Roster) outcom
 		disturbed = disturbed || slices.Contains(disturbances, is)
 		if e, has := endOf(draft.Ledger, t, rank, is); has {
 			ended = append(ended, e)
-		} else if is == ending.Succeeded {
+		} else if is == podstate.Succeeded {
 			draft.Succeed(t.Account, rank)
 			o.noteSuccess(pod)
 		}
@@ -92,12 +92,12 @@ func recordOutcomes(w World, draft ledger.Draft, replicas *roster.Roster) outcom
 	return o
 }
 
-// endingOf returns what a replica's pod means for it. It is Alive if there is no pod, or the replica has finished: then nothing has to be recorded.
-func endingOf(replicas *roster.Roster, t *roster.Type, rank int) ending.Ending {
+// podStateOf returns what a replica's pod means for it. It is Alive if there is no pod, or the replica has finished: then nothing has to be recorded.
+func podStateOf(replicas *roster.Roster, t *roster.Type, rank int) podstate.State {
 	if t.Pods[rank] == nil || t.Finished(rank) {
-		return ending.Alive
+		return podstate.Alive
 	}
-	return replicas.Ending(t, rank)
+	return replicas.State(t, rank)
 }
 
 // count decides what each end counts as, and which replicas may be run again.
@@ -129,7 +129,7 @@ func (o *outcomes) putFirst(whole bool) {
 }
 
 // byEnd orders pods by when their code ended. What failed first is probably the cause, and is the first to get one of the restarts that are left.
-func byEnd(a, b ending.Pod) int {
+func byEnd(a, b podstate.Pod) int {
 	x, y := a.EndedAt(), b.EndedAt()
 	switch {
 	case x.IsZero() == y.IsZero():
@@ -141,8 +141,8 @@ func byEnd(a, b ending.Pod) int {
 	}
 }
 
-// disturbances are the endings of pods that something outside the job has ended, or is about to end.
-var disturbances = []ending.Ending{ending.Disrupted, ending.Lost, ending.Terminating, ending.Stranded}
+// disturbances are the states of pods that something outside the job has ended, or is about to end.
+var disturbances = []podstate.State{podstate.Disrupted, podstate.Lost, podstate.Terminating, podstate.Stranded}
 
 // forget drops what the ledger holds of replicas that were scaled away.
 func forget(draft ledger.Draft, replicas *roster.Roster) {
@@ -155,16 +155,16 @@ func forget(draft ledger.Draft, replicas *roster.Roster) {
 // noteSuccess notes a pod whose success has just been recorded.
 func (o *outcomes) noteSuccess(pod *corev1.Pod) {
 	o.newSuccesses = append(o.newSuccesses, pod)
-	o.successMayVanish = o.successMayVanish || pod.DeletionTimestamp != nil || !ending.Tracked(pod)
+	o.successMayVanish = o.successMayVanish || pod.DeletionTimestamp != nil || !podstate.Tracked(pod)
 }
 
-// endOf returns how a replica has ended, by the ending of its pod, and whether it has. It has not if its pod lives, does not matter, or has done its
+// endOf returns how a replica has ended, by the state of its pod, and whether it has. It has not if its pod lives, does not matter, or has done its
 // work.
-func endOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) (e end, has bool) {
+func endOf(l *ledger.Ledger, t *roster.Type, rank int, is podstate.State) (e end, has bool) {
 	pod := t.Pod(rank)
-	e = end{account: t.Account, rank: rank, pod: pod, ending: is}
+	e = end{account: t.Account, rank: rank, pod: pod, state: is}
 	switch is {
-	case ending.Succeeded:
+	case podstate.Succeeded:
 		if !l.RunsAgain(t.Account, rank) {
 			return e, false
 		}
@@ -172,9 +172,9 @@ func endOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) (e end,
 		if t.Auxiliary {
 			e.countsAs, e.why = ledger.Uncounted, status.StillServes(pod.Name)
 		}
-	case ending.Exited, ending.Stranded:
+	case podstate.FailedInPod, podstate.Stranded:
 		return endOfContainer(l, t, e), true
-	case ending.Failed:
+	case podstate.Failed:
 		if pod.HasCounted(t.Exits(rank, pod.UID)) {
 			return endOfCounted(t, e), true
 		}
@@ -182,11 +182,11 @@ func endOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) (e end,
 		if t.Auxiliary {
 			e.countsAs = ledger.Uncounted
 		}
-	case ending.Disrupted, ending.Lost:
+	case podstate.Disrupted, podstate.Lost:
 		return endByDisruption(t, e), true
-	case ending.Terminating:
+	case podstate.Terminating:
 		return earlyDisruption(l, t, e)
-	case ending.Alive, ending.Superseded, ending.Unwanted, ending.Behind, ending.AwaitingPhase:
+	case podstate.Alive, podstate.Superseded, podstate.Unwanted, podstate.Behind, podstate.AwaitingPhase:
 		return e, false
 	}
 	e.allowed = t.Policy.Allows(e.pod.Code()) && l.WithinLimit(t.Account, rank)
@@ -205,17 +205,17 @@ func endOfCounted(t *roster.Type, e end) end {
 // endByDisruption returns the end of a replica whose pod was ended from outside the job.
 func endByDisruption(t *roster.Type, e end) end {
 	e.countsAs, e.why = ledger.Disruption, e.pod.Disruption()
-	if ending.IsDebug(e.pod.Pod) {
+	if podstate.IsDebug(e.pod.Pod) {
 		e.countsAs = ledger.Uncounted
 	}
 	// What Never forbids is to start code again that has started.
-	e.allowed = t.Policy.Kind != v1beta1.RestartNever || !e.pod.HasStarted() || ending.IsDebug(e.pod.Pod)
+	e.allowed = t.Policy.Kind != v1beta1.RestartNever || !e.pod.HasStarted() || podstate.IsDebug(e.pod.Pod)
 	return e
 }
 
 // endOfContainer returns the end of a replica whose container has ended while its pod has not.
 func endOfContainer(l *ledger.Ledger, t *roster.Type, e end) end {
-	if e.ending == ending.Stranded {
+	if e.state == podstate.Stranded {
 		return endOfStranded(l, t, e)
 	}
 	return endOfExit(l, t, e)
@@ -231,13 +231,13 @@ func endOfExit(l *ledger.Ledger, t *roster.Type, e end) end {
 		return endByCode(l, t, e, e.pod.AtExitBeforeLoss())
 	}
 	e.pod = e.pod.AtLastExit()
-	e.ending = ending.Stranded
+	e.state = podstate.Stranded
 	e.countsAs, e.allowed, e.why = ledger.Disruption, t.Policy.Kind != v1beta1.RestartNever, e.pod.Disruption()
 	return e
 }
 
 // endByCode returns the end of a replica whose code has failed, as the pod shows it.
-func endByCode(l *ledger.Ledger, t *roster.Type, e end, pod ending.Pod) end {
+func endByCode(l *ledger.Ledger, t *roster.Type, e end, pod podstate.Pod) end {
 	e.pod, e.why = pod, pod.Failure()
 	e.allowed = t.Policy.Allows(pod.Code()) && l.WithinLimit(t.Account, e.rank)
 	return e

@@ -10,8 +10,8 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
 	"github.com/genericjob/genericjob/kernel/barrier"
-	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/roster"
 	"github.com/genericjob/genericjob/kernel/status"
 	"github.com/genericjob/genericjob/kernel/verdict"
@@ -38,14 +38,14 @@ type World struct {
 	ProgressReport inplace.Report
 	// StepReport is what the StepPod reports; its zero value if none was asked, or has answered.
 	StepReport inplace.Report
-	// Nodes are the nodes that the caller has read live, by name: those whose state decides what a pod means (see ending.Judge.DependsOnNode). A pod on
+	// Nodes are the nodes that the caller has read live, by name: those whose state decides what a pod means (see podstate.Judge.DependsOnNode). A pod on
 	// a node that answers may still run, so it is neither deleted by force nor replaced.
-	Nodes map[string]ending.Node
+	Nodes map[string]podstate.Node
 	// NodeCount is how many nodes the cluster has; 0 if that is not known. Only jobs with avoidNodes ask.
 	NodeCount int
-	// Faults are what speaks against nodes beside what the job has seen itself: their conditions first, then failures of other jobs. Only jobs with
+	// NodeProblems are what speaks against nodes beside what the job has seen itself: their conditions first, then failures of other jobs. Only jobs with
 	// avoidNodes ask.
-	Faults []Fault
+	NodeProblems []NodeProblem
 	// JobIsLive says that Job is what the apiserver holds, and not just what a cache has of it.
 	JobIsLive bool
 	// Most is how many pods of a type the caller can create before it plans again. Plan asks for no more, however many are missing. 0 means no limit.
@@ -91,7 +91,7 @@ type Settings struct {
 //  5. Carry out Actions tier by tier, some or all. If it wrote Status, it may plan again instead.
 //  6. Plan again after RequeueAfter, if that is not zero.
 //
-// If an action is refused for a reason that the user must hear of, the caller carries out the decision of TellRefusals.
+// If an action is refused for a reason that the user must hear of, the caller carries out the decision of ReportRefusals.
 type Decision struct {
 	// Status is to be written as a whole. Status may share memory with the status of World.Job.
 	Status  v1beta1.GenericJobStatus
@@ -102,7 +102,7 @@ type Decision struct {
 	Events       []Event
 	RequeueAfter time.Duration
 	// Postponed is set if the first status of the job need not be written yet (see status.PostponedFor). It holds that status and its events. Only
-	// TellRefusals uses it.
+	// ReportRefusals uses it.
 	Postponed *Decision
 	// Stale says that some pod is newer than the job's status, so that nothing could be decided. A caller that finds the
 	// job to be live nevertheless should plan again with World.JobIsLive.
@@ -112,8 +112,8 @@ type Decision struct {
 // Event is something to tell the user about the job.
 type Event = status.Event
 
-// Fault is what speaks against a node beside what the job has seen there itself.
-type Fault = ledger.Fault
+// NodeProblem is what speaks against a node beside what the job has seen there itself.
+type NodeProblem = ledger.NodeProblem
 
 // staleInterval is when to look again after seeing pods that are newer than the job's status. The job's own watch event comes first in
 // practice, so this only bounds the wait.
@@ -127,41 +127,41 @@ const staleInterval = time.Second
 // a pod means. So its answer changes: a pod is Failed until applyVerdict writes its restart, and Superseded from then on.
 func Plan(w World) Decision {
 	w.Job = w.Settings.Avoiding(w.Job)
-	judge := ending.Judge{Now: w.Now, ForceReplaceAfter: w.Settings.ForceReplaceAfter, Nodes: w.Nodes}
+	judge := podstate.Judge{Now: w.Now, ForceReplaceAfter: w.Settings.ForceReplaceAfter, Nodes: w.Nodes}
 	draft, err := ledger.Load(w.Job)
 	w.Pods = barrier.WithReportedExits(w.Job, w.Pods, w.Reports)
 	replicas := roster.Of(w.Job, draft.Ledger, w.Pods, judge)
 	if d, decided := decidedByStatus(w, replicas, err); decided { // always, if err is set
 		return d
 	}
-	draft.Recognise(replicas.FirstCreated(), w.Now)
-	draft.AnswerEdit()
+	draft.SetMissingStartTime(replicas.FirstCreated(), w.Now)
+	draft.BeginModeGenerationIfEdited()
 	recorded := recordOutcomes(w, draft, replicas)
 	v, again := decideAndCount(w, draft, &recorded)
-	suspect := blame(w, draft, replicas, &recorded, v.Over())
+	suspect := countNodeFailures(w, draft, replicas, &recorded, v.Over())
 	lost := lossOf(draft, replicas, &recorded, v, w.Now) // before applyVerdict: that has pods superseded
 	v, restarts := applyVerdict(draft, v, recorded.pending, judge)
 	if v.Over() || replicas.HaveStarted() {
-		draft.ForgetUnstarted()
+		draft.NoteCodeStarted()
 	}
-	// firstFailure comes before meet: once the barrier is open, what has ended belongs to an attempt that is over.
+	// firstFailure comes before checkStartConditions: once the barrier is open, what has ended belongs to an attempt that is over.
 	first, before := firstFailure(w, draft.Ledger, replicas, &recorded, v.Over())
-	reconsider(w, draft, replicas, suspect, recorded.ended, first, v)
-	met := meet(w, draft, replicas, v)
-	explain(draft, v, lost, w.Job.Status.FirstFailure, first, before)
+	correctNodeFailures(w, draft, replicas, suspect, recorded.ended, first, v)
+	start := checkStartConditions(w, draft, replicas, v)
+	explainLoss(draft, v, lost, w.Job.Status.FirstFailure, first, before)
 	spendTime(w, draft, replicas, v, lost)
-	todo := listActions(w, draft.Ledger, replicas, v, judge, met.barrier, first)
-	news, ask := progress(w, replicas, v)
-	recompute(w, draft, replicas, news)
-	stepped(w, draft, replicas, news)
-	recorded.forgetSeries(news)
-	d := tell(status.Findings{
+	todo := listActions(w, draft.Ledger, replicas, v, judge, start.barrier, first)
+	told, askAgain := progress(w, replicas, v)
+	recompute(w, draft, replicas, told)
+	stepped(w, draft, replicas, told)
+	recorded.forgetSeries(told)
+	d := makeDecision(status.Findings{
 		Job: w.Job, Ledger: draft.Ledger, Roster: replicas, Verdict: v, Now: w.Now, SuccessMayVanish: recorded.successMayVanish,
-		Restarts: restarts.events, Progress: news, NoProgress: recorded.noProgress, Failures: append(recorded.failures, restarts.failures...), First: first, FirstBefore: before,
-		Rejected: restarts.rejected, Silent: met.silent, Awaits: met.barrier.Awaits, Unordered: unordered(w, draft.Ledger, replicas),
+		Restarts: restarts.events, Progress: told, NoProgress: recorded.noProgress, Failures: append(recorded.failures, restarts.failures...), First: first, FirstBefore: before,
+		Rejected: restarts.rejected, Silent: start.silent, Awaits: start.barrier.Awaits, Unordered: unordered(w, draft.Ledger, replicas),
 		NoWrapper: w.Settings.WrapperImage == "", Creates: todo.creates(), Changes: todo.changes(),
 	}, todo.actions, recorded.newSuccesses)
-	d.More, d.RequeueAfter = todo.more, soonest(d.RequeueAfter, again, met.again, todo.again, ask, recorded.uncountedFor)
+	d.More, d.RequeueAfter = todo.more, soonest(d.RequeueAfter, again, start.again, todo.again, askAgain, recorded.uncountedFor)
 	return d
 }
 
@@ -184,7 +184,7 @@ func decideAndCount(w World, draft ledger.Draft, recorded *outcomes) (v verdict.
 func decidedByStatus(w World, replicas *roster.Roster, err error) (d Decision, ends bool) {
 	switch {
 	case w.Job.DeletionTimestamp != nil:
-		return Decision{Status: w.Job.Status, Actions: append(letGo(w.Job, w.Pods), letOrphansGo(w)...)}, true
+		return Decision{Status: w.Job.Status, Actions: append(releaseAll(w.Job, w.Pods), releaseOrphans(w)...)}, true
 	case isOfOtherBuild(w.Job):
 		return unreadable(w, status.OfOtherBuild(w.Job.Status.LedgerVersion), status.CreateAgain), true
 	case replicas.Earlier != "":
@@ -194,7 +194,7 @@ func decidedByStatus(w World, replicas *roster.Roster, err error) (d Decision, e
 	case err != nil:
 		return unreadable(w, err.Error(), status.Repair), true
 	case replicas.Newer != "":
-		return Decision{Status: w.Job.Status, Actions: letOrphansGo(w), RequeueAfter: staleInterval, Stale: true}, true
+		return Decision{Status: w.Job.Status, Actions: releaseOrphans(w), RequeueAfter: staleInterval, Stale: true}, true
 	default:
 		return Decision{}, false
 	}
@@ -209,27 +209,27 @@ func (w World) barrierInputs() barrier.Inputs {
 	}
 }
 
-// meeting is what the replicas of a running job wait for before their code starts: each other, or a scheduler.
-type meeting struct {
+// startConditions are what the replicas of a running job wait for before their code starts: each other, or a scheduler.
+type startConditions struct {
 	barrier barrier.Barrier
 	silent  string        // a message about a scheduler that has said nothing of the pods; see silentScheduler
 	again   time.Duration // when to look for that again
 }
 
-// meet opens the barrier of a job that runs, and forms its gang, in the ledger.
-func meet(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Verdict) (m meeting) {
+// checkStartConditions opens the barrier of a job that runs, and forms its gang, in the ledger.
+func checkStartConditions(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Verdict) (start startConditions) {
 	if v.Course != verdict.Run {
-		return m
+		return start
 	}
-	m.barrier = barrier.Open(w.barrierInputs(), draft, replicas)
+	start.barrier = barrier.Open(w.barrierInputs(), draft, replicas)
 	regroup(w.Job, draft, replicas)
-	m.silent, m.again = silentScheduler(w.Job, replicas, w.Now)
-	return m
+	start.silent, start.again = silentScheduler(w.Job, replicas, w.Now)
+	return start
 }
 
-// tell makes the decision from findings and actions. It postpones a status that only refreshes the view, and a first status that only says that the
-// job begins. The pods of newSuccesses are not released before the status that records their success is written.
-func tell(p status.Findings, actions []Action, newSuccesses []*corev1.Pod) Decision {
+// makeDecision makes the decision from findings and actions. It postpones a status that only refreshes the view, and a first status that only says
+// that the job begins. The pods of newSuccesses are not released before the status that records their success is written.
+func makeDecision(p status.Findings, actions []Action, newSuccesses []*corev1.Pod) Decision {
 	s, events, news := status.Of(p)
 	if !news {
 		return Decision{Status: s, Actions: actions}
@@ -254,7 +254,7 @@ func isOfOtherBuild(job *v1beta1.GenericJob) bool {
 // unreadable returns the decision that only tells a problem with the status, and the remedy.
 func unreadable(w World, problem, remedy string) Decision {
 	s, events, _ := status.Unreadable(w.Job, problem, remedy, w.Now)
-	return Decision{Status: s, Actions: letOrphansGo(w), Events: events}
+	return Decision{Status: s, Actions: releaseOrphans(w), Events: events}
 }
 
 // soonest returns the shortest wait. 0 stands for no wait, so it is passed over.

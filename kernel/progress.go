@@ -10,7 +10,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/barrier"
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/roster"
 	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/status"
@@ -54,18 +54,18 @@ func ProgressPod(job *v1beta1.GenericJob, pods []*corev1.Pod, now time.Time) *co
 	if line == nil || job.Status.CompletionTime != nil || barrier.Waits(job) || now.Before(nextProgress(job, now)) {
 		return nil
 	}
-	return tellingPod(job, line, pods)
+	return reportingPod(job, line, pods)
 }
 
-// tellingPod returns the running pod of the lowest replica whose code a wrapper runs, or of the highest such replica; nil if none runs.
-func tellingPod(job *v1beta1.GenericJob, line *spec.ProgressLine, pods []*corev1.Pod) *corev1.Pod {
-	pods = barrier.Askable(job, pods)
+// reportingPod returns the running pod of the lowest replica whose code a wrapper runs, or of the highest such replica; nil if none runs.
+func reportingPod(job *v1beta1.GenericJob, line *spec.ProgressLine, pods []*corev1.Pod) *corev1.Pod {
+	pods = barrier.Reachable(job, pods)
 	for i := range job.Spec.ReplicaSpecs {
 		r := &job.Spec.ReplicaSpecs[i]
 		if line.Last {
 			r = &job.Spec.ReplicaSpecs[len(job.Spec.ReplicaSpecs)-1-i]
 		}
-		if r.Auxiliary || spec.NotWrapped(r) != "" {
+		if r.Auxiliary || spec.WhyNoWrapper(r) != "" {
 			continue
 		}
 		if running := runningPods(pods, r.Type); len(running) > 0 {
@@ -86,7 +86,7 @@ func runningPods(pods []*corev1.Pod, replicaType string) (running []*corev1.Pod)
 		}
 	}
 	slices.SortFunc(running, func(a, b *corev1.Pod) int {
-		return cmp.Compare(ending.Number(a, v1beta1.LabelReplicaRank), ending.Number(b, v1beta1.LabelReplicaRank))
+		return cmp.Compare(podstate.Number(a, v1beta1.LabelReplicaRank), podstate.Number(b, v1beta1.LabelReplicaRank))
 	})
 	return running
 }

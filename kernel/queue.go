@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/queue"
 	"github.com/genericjob/genericjob/kernel/roster"
 	"github.com/genericjob/genericjob/kernel/spec"
@@ -123,12 +123,12 @@ func (a *acting) room(t *roster.Type) int {
 	}
 	room := queue.Free(a.Queue.Workload, t.Type)
 	for _, pod := range t.Pods {
-		if pod != nil && !ending.IsOver(pod) {
+		if pod != nil && !podstate.IsOver(pod) {
 			room--
 		}
 	}
 	for _, s := range a.replicas.ScaledDown {
-		if s.Type == t.Type && !ending.IsOver(s.Pod) {
+		if s.Type == t.Type && !podstate.IsOver(s.Pod) {
 			room--
 		}
 	}
@@ -186,7 +186,7 @@ func (a *acting) conclusion(v verdict.Verdict) queue.Report {
 // anyPodLives reports whether some pod of the job, or of an earlier job of its name, may still use resources of a node.
 func (a *acting) anyPodLives() bool {
 	for _, p := range a.Pods {
-		if !ending.IsOver(p) {
+		if !podstate.IsOver(p) {
 			return true
 		}
 	}
@@ -261,12 +261,12 @@ func (a *acting) quotaPrecondition() *QuotaPrecondition {
 func (a *acting) unneeded() map[string]int {
 	n := map[string]int{}
 	for t, rank := range a.replicas.Replicas() {
-		if pod := t.Pods[rank]; pod != nil && t.Finished(rank) && !ending.IsOver(pod) {
+		if pod := t.Pods[rank]; pod != nil && t.Finished(rank) && !podstate.IsOver(pod) {
 			n[t.Type]++
 		}
 	}
 	for _, s := range a.replicas.ScaledDown {
-		if !ending.IsOver(s.Pod) {
+		if !podstate.IsOver(s.Pod) {
 			n[s.Type]++
 		}
 	}

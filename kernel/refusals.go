@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/status"
 )
@@ -35,13 +35,13 @@ var severity = []string{
 	v1beta1.ReasonCreateInvalid, v1beta1.ReasonNameConflict, v1beta1.ReasonCreateFailed, v1beta1.ReasonRefused,
 }
 
-// TellRefusals returns the decision to tell, in the status, of actions of d that were refused. It tells the gravest refusal.
+// ReportRefusals returns the decision to tell, in the status, of actions of d that were refused. It tells the gravest refusal.
 //
 // It changes nothing else in the status, with two exceptions. If the first status was postponed, it is written now, together with the refusal. If
 // somebody else's Service has the job's name, and no pod was accepted yet, the job's Service gets another name. Then nothing is told as refused.
 //
 // The condition goes away once there is nothing left to do that could be refused for its reason (unblock in kernel/status/blocked.go).
-func TellRefusals(w World, d Decision, refusals []Refusal) Decision {
+func ReportRefusals(w World, d Decision, refusals []Refusal) Decision {
 	s, events := *w.Job.Status.DeepCopy(), []status.Event(nil)
 	if d.Postponed != nil {
 		s, events = *d.Postponed.Status.DeepCopy(), d.Postponed.Events
@@ -120,7 +120,7 @@ func (r Refusal) message() string {
 		return status.Refused(r.String(), r.Message, status.CorrectField)
 	case v1beta1.ReasonCreateFailed:
 		remedy := status.FreeQuota
-		if do := ending.Advice(r.Reason, r.Message); do != "" {
+		if do := podstate.Advice(r.Reason, r.Message); do != "" {
 			remedy = "The operator keeps trying, but " + do
 		}
 		return status.Refused(r.String(), r.Message, remedy)

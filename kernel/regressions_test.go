@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/ending"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
 // Each test is named after a failure in the field, of kubeflow/trainer where no other project is named.
@@ -142,13 +142,13 @@ func TestEndsUnderAnOldMode(t *testing.T) {
 
 func TestTrimKeepsMessagesShort(t *testing.T) {
 	pod := &corev1.Pod{Status: corev1.PodStatus{Message: strings.Repeat("x", 1000)}}
-	ending.Trim(pod)
+	podstate.Trim(pod)
 	require.Equal(t, strings.Repeat("x", 253)+"...", pod.Status.Message)
-	require.Equal(t, pod.DeepCopy(), ending.Trim(pod), "a cache may do it twice")
+	require.Equal(t, pod.DeepCopy(), podstate.Trim(pod), "a cache may do it twice")
 
 	pod = kt.Pod(kt.Job(kt.Task("worker", 1)), "worker", 0, kt.Running)
 	pod.ManagedFields = append(pod.ManagedFields, pod.ManagedFields...)
-	ending.Trim(pod)
+	podstate.Trim(pod)
 	require.Equal(t, corev1.PodSpec{NodeName: "node"}, pod.Spec, "specs are most of a cache's memory")
 }
 

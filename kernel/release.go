@@ -8,18 +8,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
 // release takes the finalizer off a pod.
 func (a *acting) release(pod *corev1.Pod, reason string) {
-	if ending.Tracked(pod) {
+	if podstate.Tracked(pod) {
 		a.do(ReleasePod, pod, reason)
 	}
 }
 
-// letGo releases every pod of a job that is being deleted: its ledger goes with it.
-func letGo(job *v1beta1.GenericJob, pods []*corev1.Pod) []Action {
+// releaseAll releases every pod of a job that is being deleted: its ledger goes with it.
+func releaseAll(job *v1beta1.GenericJob, pods []*corev1.Pod) []Action {
 	var a acting
 	for _, pod := range slices.SortedFunc(slices.Values(pods), func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) }) {
 		if metav1.IsControlledBy(pod, job) {
@@ -29,8 +29,8 @@ func letGo(job *v1beta1.GenericJob, pods []*corev1.Pod) []Action {
 	return a.actions
 }
 
-// letOrphansGo releases pods of an earlier job of this name.
-func letOrphansGo(w World) []Action { return ReleaseOrphans(w.Orphans) }
+// releaseOrphans releases pods of an earlier job of this name.
+func releaseOrphans(w World) []Action { return ReleaseOrphans(w.Orphans) }
 
 // ReleaseOrphans releases pods whose job is gone.
 func ReleaseOrphans(pods []*corev1.Pod) []Action {
@@ -41,7 +41,7 @@ func ReleaseOrphans(pods []*corev1.Pod) []Action {
 	return a.actions
 }
 
-// withoutReleases returns the actions without the releases of some pods.
+// withoutReleases returns the actions without those that release some pods, or end what runs in them.
 func withoutReleases(actions []Action, of []*corev1.Pod) []Action {
 	kept := map[*corev1.Pod]bool{}
 	for _, pod := range of {

@@ -23,7 +23,7 @@ func (r Refusal) NamesRestartRules(job *v1beta1.GenericJob) bool {
 		return false
 	}
 	s := &job.Spec.ReplicaSpecs[i]
-	if spec.NotInPlace(s) != "" {
+	if spec.WhyTypeNotInPlace(s) != "" {
 		return false
 	}
 	own := slices.ContainsFunc(s.Template.Spec.Containers, func(c corev1.Container) bool {

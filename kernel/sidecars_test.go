@@ -12,8 +12,8 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
-	"github.com/genericjob/genericjob/kernel/ending"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
 // runsIn adds a container that still runs to a pod.
@@ -65,13 +65,49 @@ func TestAnInjectedSidecarThatNeverEndsHoldsNothingUp(t *testing.T) {
 		pod := kt.Pod(job, "worker", 0, kt.Exited(code), runsIn("istio-proxy"))
 		d := plan(t, job, kt.Start, pod)
 		require.Equal(t, want, d.Status.Phase)
-		require.Equal(t, []string{"EndPod worker-0", "ReleasePod worker-0"}, did(d), "the pod stays, with its logs")
+		require.Equal(t, []string{"ReleasePod worker-0"}, did(d), "the pod stays, with its logs")
+		require.Equal(t, 10*time.Second, d.RequeueAfter, "the sidecar may report what it has collected, as that of Katib does")
+		late := plan(t, after(job, d), kt.At(10*time.Second), pod)
+		require.Equal(t, []string{"EndPod worker-0", "ReleasePod worker-0"}, did(late))
 
 		pod.Spec.ActiveDeadlineSeconds = ptr.To[int64](1)
-		require.Equal(t, []string{"ReleasePod worker-0"}, did(plan(t, after(job, d), kt.Start, pod)), "once is enough")
+		require.Equal(t, []string{"ReleasePod worker-0"}, did(plan(t, after(job, d), kt.At(10*time.Second), pod)), "once is enough")
 		pod.Status.Phase, pod.Status.Reason = corev1.PodFailed, "DeadlineExceeded"
 		require.Equal(t, want, plan(t, after(job, d), kt.Start, pod).Status.Phase)
 	}
+}
+
+// The kubelet's clock says when code ended, and the operator's for how long that is.
+func TestAnInjectedSidecarIsEndedWhateverTheClocksSay(t *testing.T) {
+	for since, want := range map[time.Duration]time.Duration{
+		-time.Hour: 0, -5 * time.Second: 15 * time.Second, 0: 10 * time.Second, 9 * time.Second: time.Second, 10 * time.Second: 0, time.Hour: 0,
+	} {
+		job := kt.Job(kt.Task("worker", 1), kt.Begun)
+		now := kt.At(2 * time.Hour)
+		d := plan(t, job, now, kt.Pod(job, "worker", 0, kt.ExitedAt(0, now.Add(-since)), runsIn("istio-proxy")))
+		require.Equal(t, v1beta1.JobSucceeded, d.Status.Phase, "the outcome waits for nothing")
+		require.Equal(t, want == 0, slices.Contains(did(d), "EndPod worker-0"), since)
+		require.Equal(t, want, d.RequeueAfter, since)
+	}
+}
+
+// A replica that has finished waits for its sidecar in a job that goes on, too.
+func TestAnInjectedSidecarOfAFinishedReplicaMayReport(t *testing.T) {
+	job := kt.Job(kt.Task("worker", 2), kt.Begun)
+	job.Status.Ledger = []v1beta1.TaskLedger{{Type: "worker", Succeeded: "0"}}
+	pod := kt.Pod(job, "worker", 0, kt.Exited(0), runsIn("istio-proxy"))
+	require.NotContains(t, did(plan(t, job, kt.At(9*time.Second), pod, kt.Pod(job, "worker", 1, kt.Running))), "EndPod worker-0")
+	require.Contains(t, did(plan(t, job, kt.At(10*time.Second), pod, kt.Pod(job, "worker", 1, kt.Running))), "EndPod worker-0")
+}
+
+// Clean-up leaves it the same time. A pod that is deleted takes what has not been reported along.
+func TestAnInjectedSidecarMayReportBeforeTheCleanUp(t *testing.T) {
+	job := kt.Job(kt.Task("worker", 1), kt.Begun, cleanUp(v1beta1.CleanUpAll))
+	pod := kt.Pod(job, "worker", 0, kt.Exited(0), runsIn("istio-proxy"))
+	d := plan(t, job, kt.Start, pod)
+	require.Equal(t, v1beta1.JobSucceeded, d.Status.Phase)
+	require.NotContains(t, did(d), "DeletePod worker-0")
+	require.Contains(t, did(plan(t, after(job, d), kt.At(10*time.Second), pod)), "DeletePod worker-0")
 }
 
 func TestAnInjectedSidecarDecidesNothing(t *testing.T) {
@@ -209,7 +245,7 @@ func TestItsOwnLimitIsItsOwnFault(t *testing.T) {
 
 func TestAPodThatHangsOnAHealthyNodeIsNotDoubled(t *testing.T) {
 	job := kt.Job(kt.Task("worker", 1, kt.Policy(v1beta1.RestartOnFailure, 1)), kt.Begun)
-	w := kernel.World{Job: job, Now: kt.At(time.Hour), Settings: kt.Settings, Nodes: map[string]ending.Node{"node": {Answers: true}},
+	w := kernel.World{Job: job, Now: kt.At(time.Hour), Settings: kt.Settings, Nodes: map[string]podstate.Node{"node": {Answers: true}},
 		Pods: []*corev1.Pod{kt.Pod(job, "worker", 0, kt.Running, kt.Marked, kt.Deleted(kt.Start, 30*time.Second))}}
 	d := planWorld(t, w)
 	require.Equal(t, []string{}, did(d))

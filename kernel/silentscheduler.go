@@ -8,7 +8,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/build"
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/roster"
 	"github.com/genericjob/genericjob/kernel/status"
 )
@@ -20,12 +20,12 @@ const silence = 2 * time.Minute
 // silentScheduler returns a message about a scheduler that has said nothing of any waiting pod of a replica type, and when to look again. It never names
 // Kubernetes' own scheduler, which every cluster has, and which may be slow if thousands of pods wait.
 func silentScheduler(job *v1beta1.GenericJob, replicas *roster.Roster, now time.Time) (message string, again time.Duration) {
-	if job.Spec.Scheduler != nil && slices.ContainsFunc(replicas.Types, func(t roster.Type) bool { return slices.ContainsFunc(t.Pods, ending.Gated) }) {
+	if job.Spec.Scheduler != nil && slices.ContainsFunc(replicas.Types, func(t roster.Type) bool { return slices.ContainsFunc(t.Pods, podstate.Gated) }) {
 		return "", 0 // some pods are gated, the gang waits for them, and no scheduler says so of the other pods
 	}
 	for i := range replicas.Types {
 		t := &replicas.Types[i]
-		pod := ending.Unheard(t.Pods)
+		pod := podstate.Unheard(t.Pods)
 		if pod == nil {
 			continue
 		}

@@ -16,8 +16,8 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
-	"github.com/genericjob/genericjob/kernel/ending"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/status"
 	"github.com/genericjob/genericjob/kernel/text"
 )
@@ -184,7 +184,7 @@ func TestAMessageIsNotCutInsideACharacter(t *testing.T) {
 		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{
 			Reason: "ImagePullBackOff", Message: strings.Repeat("x", n) + strings.Repeat("界", 2000),
 		}}}}
-		d := plan(t, job, kt.At(time.Minute), ending.Trim(pod))
+		d := plan(t, job, kt.At(time.Minute), podstate.Trim(pod))
 		require.True(t, utf8.ValidString(condition(d.Status, v1beta1.ConditionReplicaFailure).Message))
 	}
 	require.Equal(t, "x...", text.Cut("x界界", 6))

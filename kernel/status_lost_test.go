@@ -12,8 +12,8 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
-	"github.com/genericjob/genericjob/kernel/ending"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
 // lost has the node of a pod be not Ready since a minute after the job's begin, as the node controller tells it, and gives the pod tolerations.
@@ -24,7 +24,7 @@ func lost(node string, tolerations ...corev1.Toleration) kt.PodOption {
 		p.Status.Conditions = append(p.Status.Conditions,
 			corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(kt.At(time.Minute))},
 			corev1.PodCondition{Type: corev1.ContainersReady, Status: corev1.ConditionTrue})
-		ending.Trim(p)
+		podstate.Trim(p)
 	}
 }
 
@@ -93,9 +93,9 @@ func TestAPodThatIsNotReadyHasNotLostItsNode(t *testing.T) {
 		"containers not there": func(p *corev1.Pod) { p.Status.Conditions = p.Status.Conditions[:1] },
 	} {
 		p := kt.Pod(kt.Job(kt.Task("worker", 1)), "worker", 0, lost("n1"))
-		require.NotNil(t, ending.Judge{}.NodeLoss(ending.Pod{Pod: p}))
+		require.NotNil(t, podstate.Judge{}.NodeLoss(podstate.Pod{Pod: p}))
 		change(p)
-		require.Nil(t, ending.Judge{}.NodeLoss(ending.Pod{Pod: p}), name)
+		require.Nil(t, podstate.Judge{}.NodeLoss(podstate.Pod{Pod: p}), name)
 	}
 }
 
@@ -114,9 +114,9 @@ func TestALostNodeIsToldToTheEnd(t *testing.T) {
 
 	w := kernel.World{Job: job, Now: kt.At(2 * time.Minute), Pods: pods, Settings: kt.Settings}
 	require.Zero(t, kernel.Plan(w).Status.DisruptionCount, "nobody has looked at the node")
-	w.Nodes = map[string]ending.Node{"n1": {Answers: true}}
+	w.Nodes = map[string]podstate.Node{"n1": {Answers: true}}
 	require.Zero(t, kernel.Plan(w).Status.DisruptionCount, "the node is back")
-	w.Nodes = map[string]ending.Node{"n1": {SilentSince: kt.At(time.Minute)}}
+	w.Nodes = map[string]podstate.Node{"n1": {SilentSince: kt.At(time.Minute)}}
 	require.EqualValues(t, 1, kernel.Plan(w).Status.DisruptionCount)
 	require.Zero(t, kernel.Plan(w).Status.BackoffCount)
 

@@ -23,8 +23,8 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
-	"github.com/genericjob/genericjob/kernel/ending"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
 // statusSchema is what the CRD of a GenericJob takes as a status.
@@ -174,14 +174,14 @@ func (o odd) job() *v1beta1.GenericJob {
 }
 
 func (o odd) world(job *v1beta1.GenericJob, now time.Time) kernel.World {
-	w := kernel.World{Job: job, Now: now, Settings: kt.Settings, NodeCount: o.IntN(40), Nodes: map[string]ending.Node{}}
+	w := kernel.World{Job: job, Now: now, Settings: kt.Settings, NodeCount: o.IntN(40), Nodes: map[string]podstate.Node{}}
 	for rank := range 3 {
 		node := string(rune('a' + o.IntN(3)))
 		overdue := func(p *corev1.Pod) { kt.Running(p); kt.Deleted(kt.Start, time.Second)(p); kt.Marked(p) }
 		start := kt.StartedAt(o.time().Time)
 		p := kt.Pod(job, "worker", rank, oneOf(o, kt.Running, start, start, kt.ExitedAt(1, now.Add(-time.Second)), kt.Disrupted, kt.FailedWithout("UnexpectedAdmissionError"),
 			kt.FailedWithout("NodeShutdown"), overdue, overdue, overdue), onNode(node))
-		w.Nodes[node] = oneOf(o, ending.Node{SilentSince: kt.Start}, ending.Node{SilentSince: kt.Start}, ending.Node{SilentSince: o.time().Time}, ending.Node{Answers: true}, ending.Node{})
+		w.Nodes[node] = oneOf(o, podstate.Node{SilentSince: kt.Start}, podstate.Node{SilentSince: kt.Start}, podstate.Node{SilentSince: o.time().Time}, podstate.Node{Answers: true}, podstate.Node{})
 		if len(p.Status.ContainerStatuses) > 0 && p.Status.ContainerStatuses[0].State.Terminated != nil {
 			p.Status.ContainerStatuses[0].State.Terminated.Message = oneOf(o, "", strings.Repeat("<\x01\u2028>", 99), strings.Repeat("世", 999), "Error: \xff\xfe")
 		}
@@ -190,7 +190,7 @@ func (o odd) world(job *v1beta1.GenericJob, now time.Time) kernel.World {
 		}
 	}
 	for i := range o.IntN(20) {
-		w.Faults = append(w.Faults, oneOf(o, sick(string(rune('a'+i))), others(string(rune('a'+i)), v1beta1.AvoidLost, 0)))
+		w.NodeProblems = append(w.NodeProblems, oneOf(o, sick(string(rune('a'+i))), others(string(rune('a'+i)), v1beta1.AvoidLost, 0)))
 	}
 	return w
 }

@@ -7,8 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/roster"
 	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/verdict"
@@ -71,7 +71,7 @@ func lostAt(e *end) time.Time {
 	if since := e.pod.LostSince(); !since.IsZero() && (at.IsZero() || since.Before(at)) {
 		at = since
 	}
-	if silent := ending.SilentFor(&f); silent > 0 && !at.IsZero() {
+	if silent := podstate.SilentFor(&f); silent > 0 && !at.IsZero() {
 		at = at.Add(-silent)
 	}
 	return at
@@ -81,11 +81,11 @@ func lostAt(e *end) time.Time {
 func lostBy(e *end) v1beta1.TimeCause {
 	f := e.root().pod.Record()
 	switch disrupted := e.countsAs == ledger.Disruption; {
-	case disrupted && (e.ending == ending.Lost || e.pod.LostItsNode()):
+	case disrupted && (e.state == podstate.Lost || e.pod.LostItsNode()):
 		return v1beta1.TimeLostToNode
 	case disrupted:
 		return v1beta1.TimeLostToDisruption
-	case ending.Hung(&f):
+	case podstate.Hung(&f):
 		return v1beta1.TimeLostToHang
 	default:
 		return v1beta1.TimeLostToRestart
@@ -184,7 +184,7 @@ func (r *running) count(replicas *roster.Roster) {
 	for i := range replicas.Types {
 		t := &replicas.Types[i]
 		for rank := range t.Pods {
-			if endingOf(replicas, t, rank) == ending.Alive {
+			if podStateOf(replicas, t, rank) == podstate.Alive {
 				r.add(t, rank)
 			}
 		}

@@ -37,6 +37,7 @@ var plainDocuments = map[string]int{
 	"deploy/integrations/README.md":  0,
 	"deploy/tenant/README.md":        0,
 	"deploy/kubeflow/README.md":      0,
+	"deploy/LIMITS.md":               0,
 	"deploy/RELEASING.md":            0,
 	"deploy/VERSIONS.md":             0,
 	"e2e/README.md":                  0,

@@ -36,8 +36,8 @@ func on(node string, reason v1beta1.AvoidReason, minutes ...int) v1beta1.NodeFai
 }
 
 // knowing is a book that has seen these jobs.
-func knowing(jobs ...*v1beta1.GenericJob) (*Book, predicate.Predicate) {
-	b := NewBook(Options{AcrossJobs: true})
+func knowing(jobs ...*v1beta1.GenericJob) (*Store, predicate.Predicate) {
+	b := NewStore(Options{AcrossJobs: true})
 	see := b.SeeJobs(predicate.Funcs{})
 	for _, job := range jobs {
 		see.Create(event.CreateEvent{Object: job})
@@ -45,8 +45,8 @@ func knowing(jobs ...*v1beta1.GenericJob) (*Book, predicate.Predicate) {
 	return b, see
 }
 
-// texts are faults as lines.
-func texts(list []ledger.Fault) (lines []string) {
+// texts are problems as lines.
+func texts(list []ledger.NodeProblem) (lines []string) {
 	for _, f := range list {
 		at := []string{}
 		for _, t := range f.Times {
@@ -89,7 +89,7 @@ func TestWhatOtherJobsTell(t *testing.T) {
 		"what has no time is none": {[]*v1beta1.GenericJob{told("a", "x", on("n1", v1beta1.AvoidFailed))}, nil},
 	} {
 		b, _ := knowing(tc.jobs...)
-		require.Equal(t, tc.want, texts(b.Against(told("a", "mine"))), name)
+		require.Equal(t, tc.want, texts(b.ProblemsFor(told("a", "mine"))), name)
 	}
 }
 
@@ -98,30 +98,30 @@ func TestWhatAJobTellsIsWhatItsStatusHasNow(t *testing.T) {
 	mine := told("a", "mine")
 	is := told("a", "x", on("n3", v1beta1.AvoidFailed, 7))
 	see.Update(event.UpdateEvent{ObjectOld: is, ObjectNew: is})
-	require.Equal(t, []string{"n3 Failed [7] in job x: what n3 saw"}, texts(b.Against(mine)))
+	require.Equal(t, []string{"n3 Failed [7] in job x: what n3 saw"}, texts(b.ProblemsFor(mine)))
 	see.Create(event.CreateEvent{Object: is})
-	require.Len(t, b.Against(mine)[0].Times, 1, "an event that comes again tells nothing new")
+	require.Len(t, b.ProblemsFor(mine)[0].Times, 1, "an event that comes again tells nothing new")
 	see.Delete(event.DeleteEvent{Object: is})
-	require.Empty(t, b.Against(mine))
-	require.Equal(t, NewBook(b.options).reports, b.reports, "nothing is left of it")
+	require.Empty(t, b.ProblemsFor(mine))
+	require.Equal(t, NewStore(b.options).reports, b.reports, "nothing is left of it")
 }
 
 func TestABookThatIsNotAskedForKnowsNothing(t *testing.T) {
-	b := NewBook(Options{})
+	b := NewStore(Options{})
 	see := b.SeeJobs(predicate.Funcs{})
 	see.Create(event.CreateEvent{Object: told("a", "x", on("n1", v1beta1.AvoidLost, 1))})
-	require.Empty(t, b.Against(told("a", "mine")))
-	var none *Book
-	require.Empty(t, none.Against(told("a", "mine")))
+	require.Empty(t, b.ProblemsFor(told("a", "mine")))
+	var none *Store
+	require.Empty(t, none.ProblemsFor(told("a", "mine")))
 	require.Equal(t, predicate.Funcs{}, none.SeeJobs(predicate.Funcs{}))
 }
 
 // The predicate before it may hold events back.
 func TestEventsThatAreHeldBackAreSeen(t *testing.T) {
-	b := NewBook(Options{AcrossJobs: true})
+	b := NewStore(Options{AcrossJobs: true})
 	see := b.SeeJobs(predicate.NewPredicateFuncs(func(client.Object) bool { return false }))
 	require.False(t, see.Create(event.CreateEvent{Object: told("b", "x", on("n1", v1beta1.AvoidLost, 1))}))
-	require.Len(t, b.Against(told("a", "mine")), 1)
+	require.Len(t, b.ProblemsFor(told("a", "mine")), 1)
 }
 
 func TestWhatIsRememberedIsBounded(t *testing.T) {
@@ -134,14 +134,14 @@ func TestWhatIsRememberedIsBounded(t *testing.T) {
 	}
 	require.Equal(t, mostPlaces, b.reports.count)
 	for ns := range 15 {
-		require.InDelta(t, mostPlaces/15, len(b.Against(told(fmt.Sprint("ns", ns), "mine"))), 1, "all have as much room")
+		require.InDelta(t, mostPlaces/15, len(b.ProblemsFor(told(fmt.Sprint("ns", ns), "mine"))), 1, "all have as much room")
 	}
-	require.NotContains(t, strings.Join(texts(b.Against(told("ns14", "mine"))), "\n"), "n49 ", "the oldest is forgotten")
+	require.NotContains(t, strings.Join(texts(b.ProblemsFor(told("ns14", "mine"))), "\n"), "n49 ", "the oldest is forgotten")
 	for i := range 40 {
 		see.Create(event.CreateEvent{Object: told("ns14", fmt.Sprint("again", i), on("n149", v1beta1.AvoidFailed, 20000+i))})
 	}
 	times := 0
-	for _, f := range b.Against(told("ns14", "mine")) {
+	for _, f := range b.ProblemsFor(told("ns14", "mine")) {
 		times = max(times, len(f.Times))
 	}
 	require.Equal(t, mostReports, times)
@@ -174,7 +174,7 @@ func nodeWith(name string, conditions ...string) *corev1.Node {
 func TestConditionsOfNodes(t *testing.T) {
 	bad, err := ParseConditions("GpuXid79=True,NetworkReady=False")
 	require.NoError(t, err)
-	b := NewBook(Options{Conditions: bad})
+	b := NewStore(Options{Conditions: bad})
 	mine := told("a", "mine")
 	for _, n := range []*corev1.Node{
 		nodeWith("n3", "NetworkReady=False", "GpuXid79=True"), nodeWith("n1", "Ready=True", "GpuXid79=True"), nodeWith("n2", "GpuXid79=False", "NetworkReady=Unknown", "Other=True"),
@@ -182,17 +182,17 @@ func TestConditionsOfNodes(t *testing.T) {
 		b.SeeNode(n)
 	}
 	const told = " Condition [] node condition GpuXid79=True since 2026-01-01T12:00:00Z"
-	require.Equal(t, []string{"n1" + told, "n3" + told}, texts(b.Against(mine)))
+	require.Equal(t, []string{"n1" + told, "n3" + told}, texts(b.ProblemsFor(mine)))
 	b.SeeNode(nodeWith("n3", "NetworkReady=False", "GpuXid79=False"))
 	b.ForgetNode("n1")
-	require.Equal(t, []string{"n3 Condition [] node condition NetworkReady=False since 2026-01-01T12:00:00Z"}, texts(b.Against(mine)))
+	require.Equal(t, []string{"n3 Condition [] node condition NetworkReady=False since 2026-01-01T12:00:00Z"}, texts(b.ProblemsFor(mine)))
 	b.SeeNode(nodeWith("n3", "NetworkReady=True"))
-	require.Empty(t, b.Against(mine))
+	require.Empty(t, b.ProblemsFor(mine))
 }
 
 // A mistake in what writes conditions has them on all nodes of a large cluster. A job avoids few, so each reconcile hears of few.
 func TestThousandsOfNodesHaveACondition(t *testing.T) {
-	b := NewBook(Options{Conditions: []Condition{{"Sick", corev1.ConditionTrue}}})
+	b := NewStore(Options{Conditions: []Condition{{"Sick", corev1.ConditionTrue}}})
 	for i := range 5000 {
 		b.SeeNode(nodeWith(fmt.Sprintf("n%04d", 4999-i), "Sick=True"))
 	}
@@ -202,7 +202,7 @@ func TestThousandsOfNodesHaveACondition(t *testing.T) {
 	mine := told("a", "mine")
 	mine.Status.AvoidedNodes = []v1beta1.AvoidedNode{{Node: "n4000"}, {Node: "n0001"}, {Node: "well"}, {Node: "n0005"}}
 	var names []string
-	for _, f := range b.Against(mine) {
+	for _, f := range b.ProblemsFor(mine) {
 		names = append(names, f.Node)
 	}
 	require.Equal(t, strings.Fields(`n4000 n0001 n0000 n0002 n0004 n0006 n0007 n0008 n0009 n0010 n0011 n0012 n0013 n0014 n0015 n0016 n0017`), names,
@@ -215,10 +215,10 @@ func TestManyTellOfOneLoss(t *testing.T) {
 	for i := range 30 {
 		see.Create(event.CreateEvent{Object: told("b", fmt.Sprint("late", i), on("n1", v1beta1.AvoidLost, 120+i%2))})
 	}
-	faults := b.Against(told("a", "mine"))
-	require.Len(t, faults, 1)
-	require.LessOrEqual(t, len(faults[0].Times), mostReports)
-	require.Equal(t, []time.Time{noon, noon.Add(2 * time.Hour)}, []time.Time{faults[0].Times[0].Time, faults[0].Times[1].Time})
+	problems := b.ProblemsFor(told("a", "mine"))
+	require.Len(t, problems, 1)
+	require.LessOrEqual(t, len(problems[0].Times), mostReports)
+	require.Equal(t, []time.Time{noon, noon.Add(2 * time.Hour)}, []time.Time{problems[0].Times[0].Time, problems[0].Times[1].Time})
 }
 
 // The status of a job that another cluster runs tells of nodes there, which may have the names of nodes here.
@@ -227,7 +227,7 @@ func TestJobsOfOtherClustersTellNothing(t *testing.T) {
 		job := told("a", "x", on("n1", v1beta1.AvoidFailed, 1), on("n2", v1beta1.AvoidLost, 1))
 		job.Spec.ManagedBy = &by
 		b, _ := knowing(job)
-		require.Equal(t, by == v1beta1.ManagedByGenericJob, len(b.Against(told("a", "mine"))) > 0, by)
+		require.Equal(t, by == v1beta1.ManagedByGenericJob, len(b.ProblemsFor(told("a", "mine"))) > 0, by)
 	}
 }
 
@@ -238,7 +238,7 @@ func TestTheRoomOfOthersStays(t *testing.T) {
 		see.Create(event.CreateEvent{Object: told(fmt.Sprint("large", i%20), fmt.Sprint("job", i), on(fmt.Sprint("n", i), v1beta1.AvoidFailed, i))})
 	}
 	require.Equal(t, mostPlaces, b.reports.count)
-	require.Len(t, b.Against(told("small", "mine")), 2)
+	require.Len(t, b.ProblemsFor(told("small", "mine")), 2)
 }
 
 func TestConditionsThatCannotBeRead(t *testing.T) {

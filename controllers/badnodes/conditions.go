@@ -45,19 +45,19 @@ func ParseConditions(named string) (list []Condition, err error) {
 	return list, nil
 }
 
-// faultOf is the first of the bad conditions that a node has, in the order of the list.
-func faultOf(node *corev1.Node, bad []Condition) (f ledger.Fault, has bool) {
+// conditionProblem is the first of the bad conditions that a node has, in the order of the list.
+func conditionProblem(node *corev1.Node, bad []Condition) (f ledger.NodeProblem, has bool) {
 	for _, b := range bad {
 		for _, c := range node.Status.Conditions {
 			if c.Type == b.Type && c.Status == b.Status {
-				return ledger.Fault{Node: node.Name, Reason: v1beta1.AvoidCondition, Message: tell(c)}, true
+				return ledger.NodeProblem{Node: node.Name, Reason: v1beta1.AvoidCondition, Message: describe(c)}, true
 			}
 		}
 	}
 	return f, false
 }
 
-func tell(c corev1.NodeCondition) string {
+func describe(c corev1.NodeCondition) string {
 	told := fmt.Sprintf("node condition %s=%s", c.Type, c.Status)
 	if !c.LastTransitionTime.IsZero() {
 		told += " since " + text.Time(c.LastTransitionTime.Time)

@@ -97,7 +97,7 @@ func (x *Executor) Act(ctx context.Context, actions []kernel.Action) (Outcome, e
 		left = left || more
 	}
 	memory.flowing = left && len(memory.refused) == 0
-	out := memory.tell(x.Job)
+	out := memory.outcome(x.Job)
 	out.Left = left
 	return out, nil
 }
@@ -222,7 +222,7 @@ func (x *Executor) changePod(ctx context.Context, a kernel.Action) error {
 		err = fmt.Errorf("unknown verb %s", a.Verb)
 	}
 	if err == nil {
-		x.tellDeletion(ctx, a)
+		x.reportDeletion(ctx, a)
 	}
 	if isGone(err) {
 		return nil
@@ -234,8 +234,8 @@ func (x *Executor) changePod(ctx context.Context, a kernel.Action) error {
 // is a failure: the cache may not keep the field that has changed, and then no event comes.
 func isGone(err error) bool { return apierrors.IsNotFound(err) || isAnother(err) }
 
-// tellDeletion calls Deleted, and logs what was deleted.
-func (x *Executor) tellDeletion(ctx context.Context, a kernel.Action) {
+// reportDeletion calls Deleted, and logs what was deleted.
+func (x *Executor) reportDeletion(ctx context.Context, a kernel.Action) {
 	if x.Deleted != nil {
 		x.Deleted(a)
 	}

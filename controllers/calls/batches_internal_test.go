@@ -37,7 +37,7 @@ func (d desk) turn(answer error, missing int) (asked int, out Outcome) {
 			}
 		}
 	}
-	return asked, m.tell(d.job)
+	return asked, m.outcome(d.job)
 }
 
 // TestFewOfManyRefusalsAreRemembered: each time that a refusal is asked about again, one more replica would be asked for.

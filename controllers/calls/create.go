@@ -16,9 +16,9 @@ import (
 	"github.com/genericjob/genericjob/kernel"
 )
 
-// LookAgain is when to try again after a reconcile whose view of the job or of a pod was old. The watch event that brings the
+// RetrySoon is when to try again after a reconcile whose view of the job or of a pod was old. The watch event that brings the
 // new view normally comes first, if the cache keeps what has changed.
-const LookAgain = time.Second
+const RetrySoon = time.Second
 
 // KindGenericJob is the kind of GenericJobs.
 var KindGenericJob = v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob)
@@ -45,7 +45,7 @@ type Owner struct {
 // its resourceVersion; a reconcile that writes none needs the fence. Its pod cache may be ahead of its job cache. Then it could create a pod for a
 // replica whose success another reconcile has recorded.
 func (o Owner) IsCurrent(ctx context.Context) (bool, error) {
-	live, err := Look(ctx, o.Live, o.Object, o.Kind)
+	live, err := GetLive(ctx, o.Live, o.Object, o.Kind)
 	if apierrors.IsNotFound(err) {
 		return false, nil
 	}
@@ -55,9 +55,9 @@ func (o Owner) IsCurrent(ctx context.Context) (bool, error) {
 	return live.UID == o.Object.GetUID() && live.ResourceVersion == o.Object.GetResourceVersion(), nil
 }
 
-// Look reads, live, the metadata of the object that has the kind given and the name of o. They are empty if there is none,
+// GetLive reads, live, the metadata of the object that has the kind given and the name of o. They are empty if there is none,
 // and the error says so.
-func Look(ctx context.Context, live client.Reader, o client.Object, kind schema.GroupVersionKind) (*metav1.PartialObjectMetadata, error) {
+func GetLive(ctx context.Context, live client.Reader, o client.Object, kind schema.GroupVersionKind) (*metav1.PartialObjectMetadata, error) {
 	found := &metav1.PartialObjectMetadata{}
 	found.SetGroupVersionKind(kind)
 	return found, live.Get(ctx, client.ObjectKeyFromObject(o), found)

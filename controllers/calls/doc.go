@@ -14,14 +14,14 @@
 //
 // Begin with act.go: the verbs of a reconcile over a GenericJob.
 //
-//	pace.go       how many calls at once, and when it is enough
-//	refusals.go   what was refused
-//	batches.go    when it is asked for again
-//	create.go     the fence, and what creates meet
-//	errors.go     what errors mean
-//	shutdown.go   how a reconcile ends early
-//	gang.go       a gang scheduler's objects
-//	pages.go      lists that are read live, page by page
-//	rules.go      whether the apiserver takes restart rules
-//	faults.go     refusals of reconciles that have no such actions
+//	pace.go           how many calls at once, and when it is enough
+//	refusals.go       what was refused
+//	batches.go        when it is asked for again
+//	create.go         the fence, and what creates meet
+//	errors.go         what errors mean
+//	shutdown.go       how a reconcile ends early
+//	gang.go           a gang scheduler's objects
+//	pages.go          lists that are read live, page by page
+//	rules.go          whether the apiserver takes restart rules
+//	refusal_timer.go  for how long something is refused that is no such action
 package calls

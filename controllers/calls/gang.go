@@ -16,7 +16,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
 	"github.com/genericjob/genericjob/kernel/build"
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
 // applyObject creates an object of the gang scheduler, or updates the spec of the one that the job owns.
@@ -87,7 +87,7 @@ func (x *Executor) within(ctx context.Context, a kernel.Action) error {
 	err := MayRun(ctx, x.Live, x.Job, func(p *metav1.PartialObjectMetadata) (enough bool) {
 		t := p.Labels[v1beta1.LabelReplicaType]
 		ranks := a.QuotaPrecondition.Ranks[t]
-		if ranks.Contains(ending.Number(p, v1beta1.LabelReplicaRank)) {
+		if ranks.Contains(podstate.Number(p, v1beta1.LabelReplicaRank)) {
 			return false
 		}
 		if others[t]++; others[t] > a.QuotaPrecondition.Others[t] {
@@ -123,5 +123,5 @@ func (x *Executor) grouped(ctx context.Context, pod *corev1.Pod, group *corev1.P
 	if err := x.Client.Delete(ctx, handle(pod), client.Preconditions{UID: &pod.UID}, client.GracePeriodSeconds(0)); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("delete Pod %s, which has lost its scheduling group: %w", pod.Name, err)
 	}
-	return Refuse(v1beta1.ReasonCreateFailed, "an apiserver of the cluster drops spec.schedulingGroup of pods: its feature gate GenericWorkload is off. Have the gates GenericWorkload and GangScheduling on in all apiservers and schedulers; or pause the job and choose another spec.scheduler")
+	return Refuse(v1beta1.ReasonCreateFailed, "an apiserver of the cluster drops spec.schedulingGroup of pods: its feature gate GenericWorkload is off. Have that gate on in all apiservers and schedulers, and in Kubernetes 1.36 GangScheduling, too; or pause the job and choose another spec.scheduler")
 }

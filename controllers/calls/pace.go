@@ -170,7 +170,7 @@ func (r *running) begins(ctx context.Context) bool {
 	if r.why != atEnd || r.err != nil || r.next >= r.n || r.now >= min(r.most, r.atOnce()) {
 		return false
 	}
-	r.err = GoOn(ctx)
+	r.err = CheckShutdown(ctx)
 	if r.next > 0 && r.over() {
 		r.why = late
 	}

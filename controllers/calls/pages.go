@@ -52,7 +52,7 @@ func MayRun(ctx context.Context, live client.Reader, job client.Object, see func
 	}, client.InNamespace(job.GetNamespace()), client.MatchingLabels{v1beta1.LabelJobUID: string(job.GetUID())}, notOver)
 }
 
-// notOver selects pods of which something may run; see ending.IsOver.
+// notOver selects pods of which something may run; see podstate.IsOver.
 var notOver = client.MatchingFieldsSelector{Selector: fields.AndSelectors(
 	fields.OneTermNotEqualSelector("status.phase", string(corev1.PodSucceeded)),
 	fields.OneTermNotEqualSelector("status.phase", string(corev1.PodFailed)),

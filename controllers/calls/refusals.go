@@ -169,8 +169,8 @@ func refusalOf(a kernel.Action, err error) (kernel.Refusal, bool) {
 	return kernel.Refusal{Action: a, Reason: reason, Message: text.Cut(message, text.Max)}, !a.Verb.Creates() && isLasting(err)
 }
 
-// tell returns what is refused. A refusal that may pass by itself is told once it has lasted, or if the job is said to be blocked by it.
-func (m *Refusals) tell(job *v1beta1.GenericJob) (o Outcome) {
+// outcome returns what is refused. A refusal that may pass by itself is told once it has lasted, or if the job is said to be blocked by it.
+func (m *Refusals) outcome(job *v1beta1.GenericJob) (o Outcome) {
 	now, before := m.clock.Now(), m.heard
 	m.heard = map[string]bool{}
 	for _, id := range slices.Sorted(maps.Keys(m.refused)) {

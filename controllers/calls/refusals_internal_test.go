@@ -44,7 +44,7 @@ func (d desk) reconcile(answer error, actions ...kernel.Action) (asked int, out 
 		asked++
 		_ = m.note(a, "Pod x", answer)
 	}
-	return asked, m.tell(d.job)
+	return asked, m.outcome(d.job)
 }
 
 var (

@@ -16,13 +16,13 @@ const LastCalls = 3 * time.Second
 // errShutdown stops a reconcile between two calls because the operator is told to end. The next operator makes that reconcile again.
 var errShutdown = errors.New("the operator ends: the next one goes on")
 
-// Orderly lets a reconciler end in order. When the operator is told to end, the manager cancels the context of each reconcile at once. That would cut off calls
-// in the middle, and nobody would know whether they were carried out. So a reconcile gets a context that lasts LastCalls longer, and asks between calls
-// whether to go on (GoOn). Reconciles that wait are not begun.
-type Orderly struct{ reconcile.Reconciler }
+// GracefulShutdown lets a reconciler end in order. When the operator is told to end, the manager cancels the context of each reconcile at once. That
+// would cut off calls in the middle, and nobody would know whether they were carried out. So a reconcile gets a context that lasts LastCalls longer,
+// and asks between calls whether to go on (CheckShutdown). Reconciles that wait are not begun.
+type GracefulShutdown struct{ reconcile.Reconciler }
 
 // Reconcile makes one reconcile, unless the operator is told to end.
-func (o Orderly) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+func (o GracefulShutdown) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	if ctx.Err() != nil {
 		return ctrl.Result{}, nil
 	}
@@ -43,9 +43,9 @@ func (o Orderly) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, 
 
 type shutdownKey struct{}
 
-// GoOn returns an error if the operator is told to end, so that the reconcile of this context makes no further call. Orderly
+// CheckShutdown returns an error if the operator is told to end, so that the reconcile of this context makes no further call. GracefulShutdown
 // takes it away.
-func GoOn(ctx context.Context) error {
+func CheckShutdown(ctx context.Context) error {
 	if operator, ok := ctx.Value(shutdownKey{}).(context.Context); ok && operator.Err() != nil {
 		return errShutdown
 	}

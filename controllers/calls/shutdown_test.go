@@ -13,7 +13,7 @@ import (
 func TestAReconcileThatWaitsIsNotBegunWhenTheOperatorEnds(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	reconciles := 0
-	r := Orderly{reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) {
+	r := GracefulShutdown{reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) {
 		reconciles++
 		return ctrl.Result{}, nil
 	})}
@@ -29,7 +29,7 @@ func TestAReconcileThatWaitsIsNotBegunWhenTheOperatorEnds(t *testing.T) {
 func TestCallsUnderWayAreFinishedAndNoOtherIsBegun(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	var calls, cutOff atomic.Int32
-	r := Orderly{reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+	r := GracefulShutdown{reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
 		_, err := alone().run(ctx, 1, 20, func(i int) error {
 			if i == 1 {
 				end()
@@ -50,7 +50,7 @@ func TestCallsUnderWayAreFinishedAndNoOtherIsBegun(t *testing.T) {
 
 func TestCallsThatHangAreGivenUpWhenTheOperatorEnds(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
-	r := Orderly{reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+	r := GracefulShutdown{reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
 		end()
 		<-ctx.Done()
 		return ctrl.Result{}, ctx.Err()

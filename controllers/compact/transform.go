@@ -9,14 +9,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
 // Object reduces an object, in place, to what the cache holds of it. It is the cache's transform, so it may get its own result again.
 func Object(o any) (any, error) {
 	switch o := o.(type) {
 	case *corev1.Pod:
-		ending.Trim(o)
+		podstate.Trim(o)
 		o.Finalizers, o.OwnerReferences = ours(o.Finalizers), controller(o)
 	case *corev1.ConfigMap: // nobody reads its content: its name is a hash of that
 		*o = corev1.ConfigMap{TypeMeta: o.TypeMeta, ObjectMeta: handle(o)}

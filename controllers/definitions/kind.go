@@ -41,6 +41,9 @@ func (r *Reconciler) kindOf(ctx context.Context, f *v1beta1.TrainingFramework) (
 	}, nil
 }
 
+// usualName is that of the CRD that the operator makes of a kind, and most others do.
+func usualName(kind, group string) string { return strings.ToLower(kind) + "s." + group }
+
 // crdOf finds the CRD of a kind; nil if there is none that the cluster serves.
 func (r *Reconciler) crdOf(ctx context.Context, kind v1beta1.FrameworkKind) (*apiextensionsv1.CustomResourceDefinition, error) {
 	all := &metav1.PartialObjectMetadataList{}
@@ -48,14 +51,20 @@ func (r *Reconciler) crdOf(ctx context.Context, kind v1beta1.FrameworkKind) (*ap
 	if err := r.Client.List(ctx, all); err != nil {
 		return nil, fmt.Errorf("list CustomResourceDefinitions: %w", err)
 	}
+	var names []string
 	for i := range all.Items {
-		if _, group, _ := strings.Cut(all.Items[i].Name, "."); group != kind.Group {
-			continue
+		if _, group, _ := strings.Cut(all.Items[i].Name, "."); group == kind.Group {
+			names = append(names, all.Items[i].Name)
 		}
+	}
+	if i := slices.Index(names, usualName(kind.Kind, kind.Group)); i > 0 { // a group may have many, and each is large
+		names[0], names[i] = names[i], names[0]
+	}
+	for _, name := range names {
 		crd := &apiextensionsv1.CustomResourceDefinition{}
-		err := r.Live.Get(ctx, client.ObjectKey{Name: all.Items[i].Name}, crd)
+		err := r.Live.Get(ctx, client.ObjectKey{Name: name}, crd)
 		if client.IgnoreNotFound(err) != nil {
-			return nil, fmt.Errorf("read CustomResourceDefinition %s: %w", all.Items[i].Name, err)
+			return nil, fmt.Errorf("read CustomResourceDefinition %s: %w", name, err)
 		}
 		established := slices.ContainsFunc(crd.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
 			return c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue
@@ -121,6 +130,10 @@ func (r *Reconciler) makeKind(ctx context.Context, made *apiextensionsv1.CustomR
 	}
 	hash := have.Annotations[v1beta1.AnnotationSchema]
 	switch {
+	case have.Spec.Names.Kind != made.Spec.Names.Kind: // names have no capital letters
+		is.refusedFor = v1beta1.ReasonKindConflict
+		is.refused = fmt.Sprintf("spec.kind: CustomResourceDefinition %s is there, of kind %s. Call the kind something else: another definition with another kind.", have.Name, have.Spec.Names.Kind)
+		return is, nil
 	case hash == "" || have.Name != made.Name:
 		is.refusedFor = v1beta1.ReasonKindConflict
 		is.refused = fmt.Sprintf("spec.schema: CustomResourceDefinition %s is there, and the operator has not made it. Leave schema out to use it as it is, or delete it, which deletes its objects.", have.Name)
@@ -141,10 +154,10 @@ const lacksSchemas = "The operator may not create and patch customresourcedefini
 func (is judgement) answered(err error) (judgement, error) {
 	switch {
 	case apierrors.IsForbidden(err) && is.crd != nil: // the kind as it was is served
-		is.refusedFor, is.refused = v1beta1.ReasonRightsMissing, lacksSchemas
+		is.refusedFor, is.refused = v1beta1.ReasonRightsMissing, lacksSchemas+" The apiserver says: "+err.Error()
 	case apierrors.IsForbidden(err):
-		is.reason, is.message = v1beta1.ReasonRightsMissing, lacksSchemas
-	case apierrors.IsInvalid(err):
+		is.reason, is.message = v1beta1.ReasonRightsMissing, lacksSchemas+" The apiserver says: "+err.Error()
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err): // a webhook's refusal is often the second
 		is.refusedFor, is.refused = v1beta1.ReasonInvalidDefinition, "spec.schema: "+err.Error()
 	case err != nil:
 		return is, fmt.Errorf("write the CustomResourceDefinition of a TrainingFramework: %w", err)

@@ -73,6 +73,11 @@ func (k *Kinds) serve(f *v1beta1.TrainingFramework, s definition.Schemas, basis 
 		return is.jobs.HasSynced(), nil
 	}
 	if is == nil {
+		for name, other := range k.running { // the definition that it follows is not looked at yet
+			if other.kind.Kind == f.Spec.Kind.Kind {
+				k.stop(name)
+			}
+		}
 		if is, err = k.begin(f, s); err != nil {
 			return false, fmt.Errorf("watch %s: %w", f.Spec.Kind.Kind, err)
 		}
@@ -109,6 +114,10 @@ func (k *Kinds) Known() (list []Kind) {
 func (k *Kinds) end(name string) *running {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	return k.stop(name)
+}
+
+func (k *Kinds) stop(name string) *running {
 	is := k.running[name]
 	if is != nil {
 		is.stop()

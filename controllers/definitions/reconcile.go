@@ -2,6 +2,7 @@ package definitions
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,7 +20,6 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/controllers/calls"
-	"github.com/genericjob/genericjob/kernel/text"
 	"github.com/genericjob/genericjob/translators/definition"
 )
 
@@ -55,7 +55,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	f := &v1beta1.TrainingFramework{}
 	err := r.Client.Get(ctx, req.NamespacedName, f)
 	if apierrors.IsNotFound(err) || err == nil && f.DeletionTimestamp != nil {
-		r.tellDeleted(ctx, r.kinds.end(req.Name))
+		r.reportDeleted(ctx, r.kinds.end(req.Name))
 		return ctrl.Result{}, nil
 	}
 	if err != nil {
@@ -104,7 +104,7 @@ func (r *Reconciler) show(ctx context.Context, before, f *v1beta1.TrainingFramew
 	if err := r.write(ctx, f); err != nil {
 		return err
 	}
-	r.tellRefused(ctx, before, f)
+	r.reportRefused(ctx, before, f)
 	return nil
 }
 
@@ -229,7 +229,7 @@ func (r *Reconciler) conflict(ctx context.Context, f *v1beta1.TrainingFramework)
 		return fmt.Sprintf("The operator serves a kind %s without a definition.", f.Spec.Kind.Kind), nil
 	}
 	all := &v1beta1.TrainingFrameworkList{}
-	if err := r.Client.List(ctx, all); err != nil {
+	if err := r.Client.List(ctx, all, client.UnsafeDisableDeepCopy); err != nil {
 		return "", fmt.Errorf("list TrainingFrameworks: %w", err)
 	}
 	for i := range all.Items {
@@ -269,6 +269,11 @@ func (r *Reconciler) serve(ctx context.Context, f *v1beta1.TrainingFramework, is
 		names = append(names, revision.Name)
 	}
 	filled, err := r.kinds.serve(f, is.schemas, is.version+" "+strings.Join(names, " "))
+	if errors.Is(err, errNewest) {
+		r.kinds.end(f.Name)
+		say(f, v1beta1.FrameworkServing, metav1.ConditionFalse, v1beta1.ReasonInvalidDefinition, "Mend the definition: "+err.Error()+".")
+		return 0, nil
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -282,17 +287,4 @@ func (r *Reconciler) serve(ctx context.Context, f *v1beta1.TrainingFramework, is
 	}
 	say(f, v1beta1.FrameworkServing, metav1.ConditionTrue, v1beta1.ReasonServing, message)
 	return askAgain, nil
-}
-
-// hasReason reports whether a condition has a reason.
-func hasReason(f *v1beta1.TrainingFramework, condition, reason string) bool {
-	have := meta.FindStatusCondition(f.Status.Conditions, condition)
-	return have != nil && have.Reason == reason
-}
-
-// say sets a condition.
-func say(f *v1beta1.TrainingFramework, condition string, is metav1.ConditionStatus, reason, message string) {
-	meta.SetStatusCondition(&f.Status.Conditions, metav1.Condition{
-		Type: condition, Status: is, Reason: reason, Message: text.Cut(message, text.Max), ObservedGeneration: f.Generation,
-	})
 }

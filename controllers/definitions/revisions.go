@@ -1,6 +1,7 @@
 package definitions
 
 import (
+	"errors"
 	"fmt"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -11,8 +12,12 @@ import (
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
+// errNewest says that no new job can be compiled.
+var errNewest = errors.New("this operator does not accept the last revision that was accepted")
+
 // revisionsOf makes reconcilers of all revisions that a definition has accepted, the newest first. One may no longer fit the kind's schema,
-// which has changed since. The operator takes such a definition without the schema: its mistakes fail jobs, and only those that it concerns.
+// which has changed since. The operator takes such a definition without the schema: its mistakes fail jobs, and only those that it concerns. An
+// earlier operator may have accepted what this one does not. Jobs of such a revision go on as they are, and say that it is not kept.
 func revisionsOf(f *v1beta1.TrainingFramework, s definition.Schemas, plain *training.Reconciler) ([]*training.Reconciler, error) {
 	var list []*training.Reconciler
 	for i := range f.Status.Revisions {
@@ -21,8 +26,11 @@ func revisionsOf(f *v1beta1.TrainingFramework, s definition.Schemas, plain *trai
 		if err != nil {
 			d, err = definition.New(spec, definition.Schemas{})
 		}
-		if err != nil {
-			return nil, fmt.Errorf("status.revisions[%d] of TrainingFramework %s is none that was accepted: %w", i, f.Name, err)
+		switch {
+		case err != nil && i == 0:
+			return nil, fmt.Errorf("%w: status.revisions[0] of TrainingFramework %s: %w", errNewest, f.Name, err)
+		case err != nil:
+			continue
 		}
 		list = append(list, plain.With(blaming(f.Name, d.Registration())))
 	}
@@ -34,8 +42,8 @@ func blaming(name string, f framework.Registration) framework.Registration {
 	compile := f.Compile
 	f.Compile = func(job client.Object) (framework.Program, error) {
 		program, err := compile(job)
-		if definition.IsFault(err) {
-			err = &training.FaultError{Definition: name, Err: err}
+		if definition.IsDefinitionError(err) {
+			err = &training.DefinitionError{Definition: name, Err: err}
 		}
 		return program, err
 	}

@@ -42,10 +42,11 @@ func SetUp(s *wiring.Shared, kinds *Kinds, taken []string) error {
 	return nil
 }
 
-// rivals are the definitions of the same kind, which one that goes makes room for.
+// rivals are the other definitions of the same kind. One that goes makes room for them, and one that comes may be older by its name.
 func (r *Reconciler) rivals(ctx context.Context, o client.Object) []ctrl.Request {
+	one, is := o.(*v1beta1.TrainingFramework)
 	return r.filter(ctx, func(f *v1beta1.TrainingFramework) bool {
-		return f.Name != o.GetName() && hasReason(f, v1beta1.FrameworkAccepted, v1beta1.ReasonKindConflict)
+		return is && f.Name != one.Name && f.Spec.Kind.Kind == one.Spec.Kind.Kind
 	})
 }
 
@@ -57,7 +58,7 @@ func (r *Reconciler) defined(ctx context.Context, crd client.Object) []ctrl.Requ
 
 func (r *Reconciler) filter(ctx context.Context, are func(*v1beta1.TrainingFramework) bool) (list []ctrl.Request) {
 	all := &v1beta1.TrainingFrameworkList{}
-	if err := r.Client.List(ctx, all); err != nil {
+	if err := r.Client.List(ctx, all, client.UnsafeDisableDeepCopy); err != nil {
 		return nil // the context has ended
 	}
 	for i := range all.Items {

@@ -104,7 +104,9 @@ func (f *fitting) why(ctx context.Context, job *unstructured.Unstructured) strin
 	return ""
 }
 
-func ofSpec(path string) bool { return path == "spec" || strings.HasPrefix(path, "spec.") }
+func ofSpec(path string) bool {
+	return path == "spec" || strings.HasPrefix(path, "spec.") || strings.HasPrefix(path, "spec[")
+}
 
 // short is a mistake without the value, which may be as long as its author wants.
 func short(m *field.Error) string {

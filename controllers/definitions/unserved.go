@@ -2,6 +2,7 @@ package definitions
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -82,7 +83,9 @@ func (u *unserved) look(ctx context.Context) error {
 	}
 	defined := map[schema.GroupKind]bool{}
 	for i := range all.Items {
-		defined[definition.KindOf(&all.Items[i].Spec).GroupKind()] = true
+		if all.Items[i].DeletionTimestamp == nil {
+			defined[definition.KindOf(&all.Items[i].Spec).GroupKind()] = true
+		}
 	}
 	kinds, err := u.made(ctx, defined)
 	if err != nil {
@@ -97,19 +100,23 @@ func (u *unserved) look(ctx context.Context) error {
 		kinds[kind] = true
 	}
 	u.mu.Unlock()
-	told := map[types.UID]bool{}
+	told, failed := map[types.UID]bool{}, error(nil)
 	for _, kind := range slices.SortedFunc(maps.Keys(kinds), func(a, b schema.GroupVersionKind) int { return strings.Compare(a.String(), b.String()) }) {
-		if err := u.lookAt(ctx, kind, told); err != nil {
-			return err
-		}
+		failed = errors.Join(failed, u.lookAt(ctx, kind, told)) // it hides no other kind
 	}
-	u.told = told // without those that are gone
-	return nil
+	if failed == nil {
+		u.told = told // without those that are gone
+	}
+	return failed
 }
 
 // made are the kinds that an operator has made of definitions, and that have none now.
 func (u *unserved) made(ctx context.Context, defined map[schema.GroupKind]bool) (map[schema.GroupVersionKind]bool, error) {
 	var names []string
+	served := map[string]bool{}
+	for kind := range defined {
+		served[usualName(kind.Kind, kind.Group)] = true
+	}
 	blank := func() *metav1.PartialObjectMetadataList {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinitionList"))
@@ -117,8 +124,8 @@ func (u *unserved) made(ctx context.Context, defined map[schema.GroupKind]bool) 
 	}
 	err := calls.Pages(ctx, u.Live, blank, calls.Many, func(page *metav1.PartialObjectMetadataList) (enough bool) {
 		for i := range page.Items {
-			if page.Items[i].Annotations[v1beta1.AnnotationSchema] != "" && page.Items[i].DeletionTimestamp == nil {
-				names = append(names, page.Items[i].Name)
+			if crd := &page.Items[i]; crd.Annotations[v1beta1.AnnotationSchema] != "" && crd.DeletionTimestamp == nil && !served[crd.Name] {
+				names = append(names, crd.Name)
 			}
 		}
 		return false
@@ -154,7 +161,7 @@ func (u *unserved) lookAt(ctx context.Context, kind schema.GroupVersionKind, tol
 	err := calls.Pages(ctx, u.Live, blank, calls.Many, func(page *metav1.PartialObjectMetadataList) (enough bool) {
 		for i := range page.Items {
 			job := &page.Items[i]
-			if failed = u.tell(ctx, kind, job); failed != nil {
+			if failed = u.warn(ctx, kind, job); failed != nil {
 				return true
 			}
 			u.told[job.UID], told[job.UID] = true, true
@@ -174,8 +181,8 @@ func (u *unserved) lookAt(ctx context.Context, kind schema.GroupVersionKind, tol
 	return nil
 }
 
-// tell tells a job that is not over, once.
-func (u *unserved) tell(ctx context.Context, kind schema.GroupVersionKind, job *metav1.PartialObjectMetadata) error {
+// warn tells a job that is not over, once.
+func (u *unserved) warn(ctx context.Context, kind schema.GroupVersionKind, job *metav1.PartialObjectMetadata) error {
 	if u.told[job.UID] || job.DeletionTimestamp != nil {
 		return nil
 	}

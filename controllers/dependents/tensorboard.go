@@ -168,7 +168,7 @@ func (p *boardReconcile) fence(ctx context.Context) (bool, error) {
 	var err error
 	p.current, err = p.IsCurrent(ctx)
 	if !p.current {
-		p.wake = calls.LookAgain
+		p.wake = calls.RetrySoon
 	}
 	return p.current, err
 }
@@ -179,7 +179,7 @@ func (p *boardReconcile) update(ctx context.Context, have, to client.Object) err
 	err := p.Client.Patch(ctx, to, client.MergeFromWithOptions(have, client.MergeFromWithOptimisticLock{}))
 	switch {
 	case calls.Outdated(err):
-		p.wake = calls.LookAgain
+		p.wake = calls.RetrySoon
 		return nil
 	case err != nil:
 		return calls.Explain(fmt.Sprintf("update %T %s/%s", have, have.GetNamespace(), have.GetName()), err)

@@ -28,12 +28,12 @@ func (r *Reconciler) announce(job *v1beta1.GenericJob, list []kernel.Event) {
 	if owner == nil {
 		return
 	}
-	list = slices.DeleteFunc(slices.Clone(list), func(e kernel.Event) bool { return tellsPhase(&job.Status, e) })
+	list = slices.DeleteFunc(slices.Clone(list), func(e kernel.Event) bool { return saysPhase(&job.Status, e) })
 	announce.Events(r.Recorder, announce.Reference(job.Namespace, owner), list)
 }
 
-// tellsPhase reports whether an event tells of a new phase.
-func tellsPhase(s *v1beta1.GenericJobStatus, e kernel.Event) bool {
+// saysPhase reports whether an event tells of a new phase.
+func saysPhase(s *v1beta1.GenericJobStatus, e kernel.Event) bool {
 	if c := status.Condition(s.Conditions, v1beta1.ConditionFailed); c != nil && c.Status == metav1.ConditionTrue && c.Reason == e.Reason {
 		return true
 	}

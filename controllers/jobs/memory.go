@@ -9,7 +9,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
 	"github.com/genericjob/genericjob/controllers/calls"
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
@@ -59,7 +59,7 @@ func (m *remembered) awaitsUndo(job *v1beta1.GenericJob, now time.Time) bool {
 func (m *remembered) arrivedOf(pods []*corev1.Pod) map[types.UID]inplace.Report {
 	known := map[types.UID]inplace.Report{}
 	for _, pod := range pods {
-		if report, is := m.arrived[pod.UID]; is && report.Attempt == ending.NumbersOf(pod).At() {
+		if report, is := m.arrived[pod.UID]; is && report.Attempt == podstate.NumbersOf(pod).At() {
 			known[pod.UID] = report
 		}
 	}

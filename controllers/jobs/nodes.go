@@ -15,28 +15,28 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
 // lookAtNodes reads some nodes live. They are the nodes of pods that stay Terminating: whether such a node answers decides what the pod means. With them
 // are the lost nodes that the job avoids. Few pods need that, and a cache of nodes would cost every cluster memory and watches.
-func (r *Reconciler) lookAtNodes(ctx context.Context, w kernel.World) (map[string]ending.Node, error) {
-	judge := ending.Judge{Now: w.Now, ForceReplaceAfter: w.Settings.ForceReplaceAfter}
+func (r *Reconciler) lookAtNodes(ctx context.Context, w kernel.World) (map[string]podstate.Node, error) {
+	judge := podstate.Judge{Now: w.Now, ForceReplaceAfter: w.Settings.ForceReplaceAfter}
 	names := r.lostNodes(w)
 	for _, pod := range w.Pods {
 		if name := pod.Spec.NodeName; name != "" && judge.DependsOnNode(pod) && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
-	var seen map[string]ending.Node
+	var seen map[string]podstate.Node
 	for _, name := range names {
 		node, err := r.lookAtNode(ctx, name)
 		if err != nil {
 			return nil, err
 		}
 		if seen == nil {
-			seen = map[string]ending.Node{}
+			seen = map[string]podstate.Node{}
 		}
 		seen[name] = node
 	}
@@ -49,7 +49,7 @@ func (r *Reconciler) lostNodes(w kernel.World) (names []string) {
 	if w.Job.Status.CompletionTime != nil || !slices.ContainsFunc(w.Job.Status.AvoidedNodes, isLost) {
 		return nil
 	}
-	placed := len(w.Pods) >= replicasOf(w.Job) && !slices.ContainsFunc(w.Pods, func(p *corev1.Pod) bool { return !ending.Scheduled(p) })
+	placed := len(w.Pods) >= replicasOf(w.Job) && !slices.ContainsFunc(w.Pods, func(p *corev1.Pod) bool { return !podstate.Scheduled(p) })
 	remembered := r.memory.Of(w.Job)
 	if placed || w.Now.Before(remembered.nextLost) && remembered.nextLost.Sub(w.Now) <= kernel.LostInterval {
 		return nil
@@ -119,23 +119,23 @@ func (r *Reconciler) countNodes(ctx context.Context, now time.Time) (n int, err 
 // lookAtNode reads a node live. The node answers if it exists and is Ready, and nobody has declared it out of service. It is silent if Kubernetes does not
 // know whether it is Ready. If the operator may not read nodes, it assumes that every node answers: waiting is safe, and two writers of one checkpoint
 // are not.
-func (r *Reconciler) lookAtNode(ctx context.Context, name string) (ending.Node, error) {
+func (r *Reconciler) lookAtNode(ctx context.Context, name string) (podstate.Node, error) {
 	node := &corev1.Node{}
 	err := r.Live.Get(ctx, client.ObjectKey{Name: name}, node)
 	switch {
 	case apierrors.IsNotFound(err):
-		return ending.Node{}, nil
+		return podstate.Node{}, nil
 	case apierrors.IsForbidden(err):
 		log.FromContext(ctx).Info("a pod hangs, and whether its node answers cannot be seen: the operator may not get nodes", "node", name)
-		return ending.Node{Answers: true}, nil
+		return podstate.Node{Answers: true}, nil
 	case err != nil:
-		return ending.Node{}, fmt.Errorf("look whether node %s answers: %w", name, err)
+		return podstate.Node{}, fmt.Errorf("look whether node %s answers: %w", name, err)
 	}
 	return nodeOf(node), nil
 }
 
 // nodeOf returns what the kernel needs of a node.
-func nodeOf(node *corev1.Node) (is ending.Node) {
+func nodeOf(node *corev1.Node) (is podstate.Node) {
 	for _, c := range node.Status.Conditions {
 		switch {
 		case c.Type != corev1.NodeReady:

@@ -19,7 +19,7 @@ import (
 	"github.com/genericjob/genericjob/controllers/calls"
 	"github.com/genericjob/genericjob/kernel"
 	"github.com/genericjob/genericjob/kernel/build"
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
 // indexJob is the cache index that finds the pods and Services of a job by its name, in one namespace.
@@ -40,7 +40,7 @@ func (r *Reconciler) observe(ctx context.Context, job *v1beta1.GenericJob) (kern
 		switch {
 		case metav1.IsControlledBy(pod, job):
 			w.Pods = append(w.Pods, pod)
-		case ending.Tracked(pod):
+		case podstate.Tracked(pod):
 			orphans = append(orphans, pod)
 		}
 	}
@@ -59,7 +59,7 @@ func (r *Reconciler) observe(ctx context.Context, job *v1beta1.GenericJob) (kern
 		if w.NodeCount, err = r.countNodes(ctx, w.Now); err != nil {
 			return w, nil, err
 		}
-		w.Faults = r.BadNodes.Against(job)
+		w.NodeProblems = r.BadNodes.ProblemsFor(job)
 	}
 	if w.Gang, err = r.observeGang(ctx, job); err != nil {
 		return w, nil, err
@@ -154,7 +154,7 @@ func groupOf(job *v1beta1.GenericJob, group *unstructured.Unstructured) *unstruc
 
 // lookBesideOrphans returns the UID of the job of this name, read live; "" if there is none.
 func (r *Reconciler) lookBesideOrphans(ctx context.Context, job *v1beta1.GenericJob) (types.UID, error) {
-	live, err := calls.Look(ctx, r.Live, job, calls.KindGenericJob)
+	live, err := calls.GetLive(ctx, r.Live, job, calls.KindGenericJob)
 	if client.IgnoreNotFound(err) != nil && !meta.IsNoMatchError(err) {
 		return "", fmt.Errorf("look for the GenericJob %s/%s of orphaned pods: %w", job.Namespace, job.Name, err)
 	}
@@ -180,7 +180,7 @@ func (r *Reconciler) sweep(ctx context.Context, job *v1beta1.GenericJob) (ctrl.R
 	}
 	requeueAfter := out.Wake()
 	if live != "" {
-		requeueAfter = calls.Sooner(requeueAfter, calls.LookAgain)
+		requeueAfter = calls.Sooner(requeueAfter, calls.RetrySoon)
 	}
 	return ctrl.Result{RequeueAfter: requeueAfter}, nil
 }

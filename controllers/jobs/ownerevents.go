@@ -33,7 +33,7 @@ type ownerEvents struct {
 // ownerEventsFor is nil where nobody waits for it.
 func (r *Reconciler) ownerEventsFor(job *v1beta1.GenericJob) *ownerEvents {
 	owner := metav1.GetControllerOf(job)
-	if owner == nil || !r.tellsOfPods[schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)] {
+	if owner == nil || !r.eventsForPods[schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)] {
 		return nil
 	}
 	return &ownerEvents{owner: owner}

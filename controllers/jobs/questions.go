@@ -19,7 +19,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
 	"github.com/genericjob/genericjob/kernel/barrier"
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
 const (
@@ -37,13 +37,14 @@ const (
 	longestAbsence = time.Second
 )
 
-// subject is what a round of questions is about. The rounds of different subjects do not wait for each other.
-type subject int
+// Subject is what a round of questions is about. The rounds of different subjects do not wait for each other.
+type Subject int
 
+// The subjects.
 const (
-	arrival      subject = iota // has the pod arrived at the barrier?
+	arrival      Subject = iota // has the pod arrived at the barrier?
 	heldEnd                     // does its wrapper hold an end?
-	codeProgress                // which step and loss has the code told?
+	CodeProgress                // which step and loss has the code told?
 	codeFurthest                // which is the highest step that the code has told?
 	subjects                    // the number of subjects
 )
@@ -87,7 +88,7 @@ func (q *questions) Start(_ context.Context, queue workqueue.TypedRateLimitingIn
 
 // ask returns the answers that have come since it was last called for the job and the subject. Rounds are the rounds of the job. If asks is true, no round is
 // under way, and it is time, it begins one.
-func (q *questions) ask(ctx context.Context, rounds *[subjects]*round, job *v1beta1.GenericJob, about subject, pods []*corev1.Pod, asks bool) map[types.UID]inplace.Report {
+func (q *questions) ask(ctx context.Context, rounds *[subjects]*round, job *v1beta1.GenericJob, about Subject, pods []*corev1.Pod, asks bool) map[types.UID]inplace.Report {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	r, now := rounds[about], q.clock.Now()
@@ -106,7 +107,7 @@ func (q *questions) ask(ctx context.Context, rounds *[subjects]*round, job *v1be
 	}
 	var list []question
 	for _, pod := range pods {
-		one := questionFor(job, pod, ending.NumbersOf(pod).Order)
+		one := questionFor(job, pod, podstate.NumbersOf(pod).Order)
 		if report, has := answers[pod.UID]; !has || !one.isNews(about, report) {
 			list = append(list, one)
 		}
@@ -119,7 +120,7 @@ func (q *questions) ask(ctx context.Context, rounds *[subjects]*round, job *v1be
 }
 
 // run asks the questions of a round.
-func (q *questions) run(ctx context.Context, job types.NamespacedName, about subject, r *round, list []question) {
+func (q *questions) run(ctx context.Context, job types.NamespacedName, about Subject, r *round, list []question) {
 	var wg sync.WaitGroup
 	heard, slots := 0, make(chan struct{}, maxReportsPerRound)
 	for _, one := range list {
@@ -155,7 +156,7 @@ func (q *questions) run(ctx context.Context, job types.NamespacedName, about sub
 }
 
 // silence returns how long to wait with the next round, after a number of rounds in a row that nobody has answered.
-func silence(about subject, rounds int) time.Duration {
+func silence(about Subject, rounds int) time.Duration {
 	longest := longestSilence
 	if about == arrival {
 		longest = longestAbsence
@@ -167,7 +168,7 @@ func silence(about subject, rounds int) time.Duration {
 }
 
 // isNews reports whether an answer is to begin a reconcile at once.
-func (one question) isNews(about subject, report inplace.Report) bool {
+func (one question) isNews(about Subject, report inplace.Report) bool {
 	switch about {
 	case arrival:
 		return report.Attempt == one.at
@@ -183,7 +184,7 @@ func (one question) isNews(about subject, report inplace.Report) bool {
 
 // questionFor returns the question to a pod for its report. It has the order o in it, unless that is nil: an order that the apiserver has stored already.
 func questionFor(job *v1beta1.GenericJob, pod *corev1.Pod, o *inplace.Order) question {
-	q := question{pod: pod.UID, address: net.JoinHostPort(ending.Address(pod), strconv.Itoa(barrier.ReportPort(job, pod)))}
+	q := question{pod: pod.UID, address: net.JoinHostPort(podstate.Address(pod), strconv.Itoa(barrier.ReportPort(job, pod)))}
 	if o != nil {
 		q.order, q.at = o.String(), o.Attempt
 	}

@@ -128,7 +128,7 @@ func TestWhoIsSilentIsAskedLessOften(t *testing.T) {
 	require.Equal(t, 1, silent)
 	require.False(t, next.Before(began.Add(silence(arrival, 1))))
 
-	for _, about := range []subject{arrival, heldEnd, codeProgress} {
+	for _, about := range []Subject{arrival, heldEnd, CodeProgress} {
 		require.Zero(t, silence(about, 0), "who answers is asked as often as it is waited for")
 		for n := 1; n < 100; n++ {
 			require.LessOrEqual(t, silence(about, n), silence(about, n+1))
@@ -144,10 +144,10 @@ func TestWhoIsSilentIsAskedLessOften(t *testing.T) {
 // Who is asked often answers often, and most answers of code that has just begun tell nothing.
 func TestAnAnswerWithoutProgressIsNoNews(t *testing.T) {
 	for _, r := range []inplace.Report{{}, {Attempt: 1}, {Step: "a", Loss: "b"}} {
-		require.False(t, question{}.isNews(codeProgress, r))
+		require.False(t, question{}.isNews(CodeProgress, r))
 	}
 	for _, r := range []inplace.Report{{Step: "0"}, {Loss: "nan"}} {
-		require.True(t, question{}.isNews(codeProgress, r))
+		require.True(t, question{}.isNews(CodeProgress, r))
 	}
 }
 

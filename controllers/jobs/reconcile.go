@@ -43,13 +43,13 @@ type Reconciler struct {
 	// AtOnce calls f for 0..n-1 in any order, and reports whether it did so for all. It may stop some time after a call that failed. Nil makes many calls at
 	// once. A simulation makes them one after the other, because it must be able to repeat itself.
 	AtOnce func(n int, f func(int) error) (all bool)
-	// Reports asks pods that restart in place for their reports, and tells them their orders. Nil asks over the network.
-	Reports func(ctx context.Context, job *v1beta1.GenericJob, pods []*corev1.Pod) map[types.UID]inplace.Report
+	// Reports returns the reports of pods that have come so far. If asks is true, it asks the pods, and tells them their orders. Nil asks over the network.
+	Reports func(ctx context.Context, job *v1beta1.GenericJob, about Subject, pods []*corev1.Pod, asks bool) map[types.UID]inplace.Report
 	// Push tells a pod an order that the apiserver has just stored, so that the pod need not wait for its volume. It is no error if the order does not arrive.
 	// Nil tells it over the network.
 	Push func(ctx context.Context, job *v1beta1.GenericJob, pod *corev1.Pod, o inplace.Order)
 	// BadNodes is what speaks against nodes beside what each job has seen. Nil: nothing does.
-	BadNodes *badnodes.Book
+	BadNodes *badnodes.Store
 	// MostActions is how many actions a reconcile carries out at most; what is left follows in another. 0 means 200.
 	MostActions int
 	// Counts counts what happens. Nil: nobody asks.
@@ -70,8 +70,8 @@ type Reconciler struct {
 	questions *questions
 	// queues leads from Workloads of Kueue's to reconciles.
 	queues *wake.Workloads
-	// tellsOfPods are the kinds of owners that are told of each pod and Service.
-	tellsOfPods map[schema.GroupVersionKind]bool
+	// eventsForPods are the kinds of owners that are told of each pod and Service.
+	eventsForPods map[schema.GroupVersionKind]bool
 }
 
 // Reconcile makes one reconcile: observe, plan, write status, fence, act. The order is what makes restarts and successes
@@ -90,7 +90,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, nil // another controller's
 	}
 	if r.memory.Of(job).awaitsUndo(job, r.Clock.Now()) {
-		return ctrl.Result{RequeueAfter: calls.LookAgain}, nil
+		return ctrl.Result{RequeueAfter: calls.RetrySoon}, nil
 	}
 	world, orphans, err := r.observe(ctx, job)
 	if err != nil {
@@ -122,14 +122,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 // carryOut carries out a decision: status, fence, actions. The pods of a job that has just ended are released only in the next reconcile. Nobody waits for that,
 // and users wait for the ends of other jobs.
 func (r *Reconciler) carryOut(ctx context.Context, w kernel.World, decision kernel.Decision) (ctrl.Result, error) {
-	if err := calls.GoOn(ctx); err != nil {
+	if err := calls.CheckShutdown(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
 	job := w.Job
 	later := releasesCanWait(job, decision)
 	wrote, err := r.writeStatus(ctx, w, decision)
 	if calls.Outdated(err) {
-		return ctrl.Result{RequeueAfter: calls.LookAgain}, nil
+		return ctrl.Result{RequeueAfter: calls.RetrySoon}, nil
 	}
 	if err != nil {
 		return ctrl.Result{}, err
@@ -138,7 +138,7 @@ func (r *Reconciler) carryOut(ctx context.Context, w kernel.World, decision kern
 		return ctrl.Result{}, nil // the write's own event leads to a reconcile that queues behind those which end other jobs
 	}
 	if current, err := r.isCurrent(ctx, w, decision.Actions, wrote); err != nil || !current {
-		return ctrl.Result{RequeueAfter: calls.LookAgain}, err
+		return ctrl.Result{RequeueAfter: calls.RetrySoon}, err
 	}
 	out, err := r.act(ctx, w, decision)
 	if err != nil {
@@ -149,7 +149,7 @@ func (r *Reconciler) carryOut(ctx context.Context, w kernel.World, decision kern
 		err = r.report(ctx, w, decision, out.Refused)
 	}
 	if calls.Outdated(err) {
-		return ctrl.Result{RequeueAfter: calls.Sooner(requeueAfter, calls.LookAgain)}, nil
+		return ctrl.Result{RequeueAfter: calls.Sooner(requeueAfter, calls.RetrySoon)}, nil
 	}
 	return ctrl.Result{RequeueAfter: requeueAfter}, err
 }
@@ -256,6 +256,6 @@ func (r *Reconciler) report(ctx context.Context, w kernel.World, decision kernel
 		}
 		refusals[i].Accepted = accepted
 	}
-	_, err := r.writeStatus(ctx, w, kernel.TellRefusals(w, decision, refusals))
+	_, err := r.writeStatus(ctx, w, kernel.ReportRefusals(w, decision, refusals))
 	return err
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/genericjob/genericjob/apis/inplace"
 	"github.com/genericjob/genericjob/kernel"
 	"github.com/genericjob/genericjob/kernel/barrier"
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
 // furthestInterval is how often a pod is asked for its highest step, while that is needed.
@@ -57,7 +57,7 @@ func (r *Reconciler) progressOf(ctx context.Context, job *v1beta1.GenericJob, po
 	if asks {
 		m.nextProgress = now.Add(kernel.AskInterval(job, now))
 	}
-	return r.answers(ctx, job, codeProgress, []*corev1.Pod{pod}, asks)[pod.UID]
+	return r.answers(ctx, job, CodeProgress, []*corev1.Pod{pod}, asks)[pod.UID]
 }
 
 // furthestOf asks one pod of a job for its highest step, if code of the job has just failed, and returns its report.
@@ -75,15 +75,11 @@ func (r *Reconciler) furthestOf(ctx context.Context, w kernel.World) inplace.Rep
 }
 
 // answers returns the answers of pods that have come so far. If asks is true, the pods are asked, outside of this reconcile.
-func (r *Reconciler) answers(ctx context.Context, job *v1beta1.GenericJob, about subject, pods []*corev1.Pod, asks bool) map[types.UID]inplace.Report {
-	switch {
-	case r.Reports == nil:
-		return r.questions.ask(ctx, &r.memory.Of(job).rounds, job, about, pods, asks)
-	case !asks || len(pods) == 0:
-		return nil
-	default:
-		return r.Reports(ctx, job, pods)
+func (r *Reconciler) answers(ctx context.Context, job *v1beta1.GenericJob, about Subject, pods []*corev1.Pod, asks bool) map[types.UID]inplace.Report {
+	if r.Reports != nil {
+		return r.Reports(ctx, job, about, pods, asks)
 	}
+	return r.questions.ask(ctx, &r.memory.Of(job).rounds, job, about, pods, asks)
 }
 
 // push tells a pod an order that the apiserver has just stored. Nobody waits for that. A pod that it does not reach sees the order in its volume, some time
@@ -93,7 +89,7 @@ func (r *Reconciler) push(ctx context.Context, job *v1beta1.GenericJob, pod *cor
 		r.Push(ctx, job, pod, o)
 		return
 	}
-	if ending.Address(pod) == "" {
+	if podstate.Address(pod) == "" {
 		return
 	}
 	one := questionFor(job, pod, &o) // made here and not below, because this reconcile may change the job meanwhile

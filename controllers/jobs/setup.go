@@ -32,8 +32,8 @@ type Options struct {
 	Namespaces []string
 	// BadNodes says what speaks against nodes beside what each job has seen.
 	BadNodes badnodes.Options
-	// TellsOfPods are the kinds of owners that have an event for each pod and Service.
-	TellsOfPods map[schema.GroupVersionKind]bool
+	// EventsForPods are the kinds of owners that have an event for each pod and Service.
+	EventsForPods map[schema.GroupVersionKind]bool
 }
 
 // SetUp registers the controller of GenericJobs.
@@ -54,11 +54,11 @@ func SetUp(ctx context.Context, s *wiring.Shared, o Options) error {
 	if err != nil {
 		return err
 	}
-	asks, book := newQuestions(s.Clock), badnodes.NewBook(o.BadNodes)
+	asks, nodes := newQuestions(s.Clock), badnodes.NewStore(o.BadNodes)
 	c := Reconciler{
 		Client: s.Client(), Live: s.Live, Recorder: s.Recorder(),
 		Clock: s.Clock, Settings: o.Settings, Version: version, Counts: s.Counts,
-		BadNodes: book, pods: pods, queues: queues, questions: asks, tellsOfPods: o.TellsOfPods,
+		BadNodes: nodes, pods: pods, queues: queues, questions: asks, eventsForPods: o.EventsForPods,
 	}.Controller()
 	b := ctrl.NewControllerManagedBy(mgr).
 		For(&v1beta1.GenericJob{}, builder.WithPredicates(c.Jobs)).
@@ -69,7 +69,7 @@ func SetUp(ctx context.Context, s *wiring.Shared, o Options) error {
 		WithOptions(s.Options()).
 		WithLogConstructor(s.LogNaming(v1beta1.KindGenericJob))
 	if len(o.BadNodes.Conditions) > 0 {
-		b.Watches(&corev1.Node{}, book.Nodes())
+		b.Watches(&corev1.Node{}, nodes.Nodes())
 	}
 	if err := b.Complete(s.Around(c.Reconciler)); err != nil {
 		return fmt.Errorf("set up GenericJob: %w", err)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
@@ -22,7 +22,7 @@ var (
 	// disruptions are the reasons of the condition DisruptionTarget, and what pods say that have none. The value is Deleted if somebody deleted them,
 	// Rejected if a node did not take them, NodeLost if it no longer answers.
 	disruptions = []string{
-		"PreemptionByScheduler", "DeletionByTaintManager", "EvictionByEvictionAPI", "DeletionByPodGC", "TerminationByKubelet",
+		"PreemptionByScheduler", "DeletionByTaintManager", "DeletionByDeviceTaintManager", "EvictionByEvictionAPI", "DeletionByPodGC", "TerminationByKubelet",
 		"Evicted", "NodeShutdown", "NodeLost", "Rejected", "Deleted", other,
 	}
 
@@ -70,12 +70,12 @@ func restartReason(job *v1beta1.GenericJob, pod *corev1.Pod) string {
 		return other
 	}
 	if r := spec.OfType(job, pod.Labels[v1beta1.LabelReplicaType]); r != nil {
-		return endReason(ending.Pod{Pod: pod, Template: &r.Template})
+		return endReason(podstate.Pod{Pod: pod, Template: &r.Template})
 	}
 	return other
 }
 
-func endReason(pod ending.Pod) string {
+func endReason(pod podstate.Pod) string {
 	switch record := pod.Record(); {
 	case record.Reason != "":
 		return oneOf(restarts, record.Reason)

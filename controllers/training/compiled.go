@@ -16,9 +16,10 @@ import (
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// tellUndone tells of an edit of the GenericJob that an update has undone, if there was one. The events are at the GenericJob, where the author of the
-// edit looks, and at the training job, where the edit belongs. They come once, because the update has also set the annotation of what was compiled.
-func (r *Reconciler) tellUndone(job client.Object, have *v1beta1.GenericJob) {
+// reportUndone tells of an edit of the GenericJob that an update has undone, if there was one. The events are at the GenericJob, where the author of
+// the edit looks, and at the training job, where the edit belongs. They come once, because the update has also set the annotation of what was
+// compiled.
+func (r *Reconciler) reportUndone(job client.Object, have *v1beta1.GenericJob) {
 	if _, is := framework.IsEditedByOthers(have); !is {
 		return
 	}

@@ -55,7 +55,7 @@ func (r *Reconciler) fail(job client.Object, invalid error) outcome {
 		is := c == v1beta1.ConditionFailed || c == v1beta1.ConditionCompleted
 		s.Conditions = append(s.Conditions, undated(c, is, reasonFor(invalid), message))
 	}
-	status.TellReady(s, time.Time{})
+	status.SetReady(s, time.Time{})
 	return outcome{status: s, neverStarted: true}
 }
 
@@ -82,14 +82,14 @@ func (r *Reconciler) block(job client.Object, have *v1beta1.GenericJob, reason, 
 // reject fails a job that cannot be run, unless it has a GenericJob that the cache does not show yet. Such a GenericJob was compiled from an earlier
 // spec, and goes on.
 func (r *Reconciler) reject(ctx context.Context, job client.Object, invalid error) (outcome, error) {
-	_, err := calls.Look(ctx, r.Live, job, calls.KindGenericJob)
+	_, err := calls.GetLive(ctx, r.Live, job, calls.KindGenericJob)
 	switch {
 	case apierrors.IsNotFound(err):
 		return r.fail(job, invalid), nil
 	case err != nil:
 		return outcome{}, fmt.Errorf("look for the GenericJob of %s %s/%s: %w", r.Kind.Kind, job.GetNamespace(), job.GetName(), err)
 	default:
-		return outcome{retry: calls.LookAgain}, nil
+		return outcome{retry: calls.RetrySoon}, nil
 	}
 }
 
@@ -101,7 +101,7 @@ func (r *Reconciler) refusal(ctx context.Context, job client.Object, have *v1bet
 	sure := errors.As(err, &refusal)
 	r.Counts.FailedFor(r.Kind, metrics.ObjectGenericJob, reasonOf(refusal))
 	if !sure {
-		if !r.Memory.Of(job).fault.Lasts(r.Clock.Now()) {
+		if !r.Memory.Of(job).failing.Lasts(r.Clock.Now()) {
 			return outcome{}, err
 		}
 		refusal = &calls.RefusalError{Refusal: kernel.Refusal{Reason: v1beta1.ReasonCreateFailed, Message: err.Error()}}
@@ -161,7 +161,7 @@ func warnings(program framework.Program) []kernel.Event {
 	for _, w := range program.Warnings {
 		list = append(list, kernel.Event{Warning: true, Reason: w.Reason, Message: w.Message})
 	}
-	for _, why := range spec.Replaced(&program.Spec, false) {
+	for _, why := range spec.WhyNotInPlace(&program.Spec, false) {
 		list = append(list, kernel.Event{Warning: true, Reason: v1beta1.ReasonFieldIgnored, Message: "spec.runPolicy.restartStrategy is InPlace, but " + why + "."})
 	}
 	if !program.Spec.RunMode.Debugs() {
@@ -176,16 +176,16 @@ func warnings(program framework.Program) []kernel.Event {
 
 // unwatched returns the warnings about fields of the run policy that have no effect on this job.
 func unwatched(program framework.Program) (list []kernel.Event) {
-	for _, why := range spec.Unwatched(&program.Spec, false) {
+	for _, why := range spec.WhyNoHeartbeat(&program.Spec, false) {
 		list = append(list, kernel.Event{Warning: true, Reason: v1beta1.ReasonFieldIgnored, Message: "spec.runPolicy.heartbeat is set, but " + why + "."})
 	}
-	if why := spec.NoSteps(&v1beta1.GenericJob{Spec: program.Spec}); why != "" {
+	if why := spec.WhyNoSteps(&v1beta1.GenericJob{Spec: program.Spec}); why != "" {
 		list = append(list, kernel.Event{Warning: true, Reason: v1beta1.ReasonFieldIgnored, Message: "spec.runPolicy.failurePolicy.noProgress is set, but " + why + "."})
 	}
-	if why := spec.NoElsewhere(&program.Spec); why != "" { // what the operator has for all jobs is known to the GenericJob
+	if why := spec.WhyNoElsewhere(&program.Spec); why != "" { // what the operator has for all jobs is known to the GenericJob
 		list = append(list, kernel.Event{Warning: true, Reason: v1beta1.ReasonFieldIgnored, Message: "spec.runPolicy." + why + ". Where the operator has --avoid-nodes, that does for jobs without avoidNodes."})
 	}
-	for _, why := range spec.Unread(&program.Spec, false) {
+	for _, why := range spec.WhyNoProgress(&program.Spec, false) {
 		list = append(list, kernel.Event{Warning: true, Reason: v1beta1.ReasonFieldIgnored, Message: "spec.runPolicy.progress is set, but " + why + "."})
 	}
 	return list

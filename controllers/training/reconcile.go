@@ -52,8 +52,8 @@ type Memory = memory.Jobs[remembered]
 
 // remembered is what the process remembers of one training job, until the job is gone.
 type remembered struct {
-	// fault holds how long writes have failed in a way that may pass. refused holds what the apiserver refuses although the job runs without it.
-	fault, refused calls.Fault
+	// failing holds how long writes have failed in a way that may pass. refused holds what the apiserver refuses although the job runs without it.
+	failing, refused calls.RefusalTimer
 	// annotation is when the annotation of what was compiled was refused last.
 	annotation refusedAnnotation
 }
@@ -86,7 +86,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 // Compile compiles a training job of the kind. It adds to the GenericJob what is the same for all frameworks: labels, and the queue that a label of the
-// job names. An error is a mistake in the job, which the user can correct, unless it is a FaultError.
+// job names. An error is a mistake in the job, which the user can correct, unless it is a DefinitionError.
 func Compile(f framework.Registration, kind string, job client.Object) (framework.Program, error) {
 	program, err := f.Compile(job)
 	if err == nil && !program.Foreign {
@@ -104,16 +104,16 @@ func (r *Reconciler) reconcile(ctx context.Context, job client.Object, program f
 	}
 	out, err := next(ctx, job, program, invalid)
 	if err == nil && !out.refused {
-		r.Memory.Of(job).fault.End()
+		r.Memory.Of(job).failing.End()
 	}
 	if apierrors.IsConflict(err) {
 		r.Counts.Stopped(r.Kind, metrics.ByConflict)
-		return ctrl.Result{RequeueAfter: calls.LookAgain}, nil
+		return ctrl.Result{RequeueAfter: calls.RetrySoon}, nil
 	}
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if err := calls.GoOn(ctx); err != nil {
+	if err := calls.CheckShutdown(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
 	besides := error(nil)
@@ -126,7 +126,7 @@ func (r *Reconciler) reconcile(ctx context.Context, job client.Object, program f
 	}
 	if apierrors.IsConflict(err) {
 		r.Counts.Stopped(r.Kind, metrics.ByConflict)
-		err, out.retry = nil, calls.LookAgain
+		err, out.retry = nil, calls.RetrySoon
 	}
 	if err = errors.Join(err, besides); err == nil {
 		r.Memory.Of(job).refused.Rest()
@@ -170,7 +170,7 @@ func (r *Reconciler) bring(ctx context.Context, job client.Object, program frame
 	case have.DeletionTimestamp != nil:
 		return r.follow(job, have, false), nil // its end leads to the next reconcile
 	case have.Annotations[v1beta1.AnnotationFrameworkRevision] != r.Revision && r.Revision != "":
-		return outcome{retry: calls.LookAgain}, nil // another revision compiled it, which the cache has just shown
+		return outcome{retry: calls.RetrySoon}, nil // another revision compiled it, which the cache has just shown
 	case invalid != nil:
 		return r.block(job, have, v1beta1.ReasonInvalidSpec, invalid.Error()+". Until then the job goes on as it was."), nil
 	case equality.Semantic.DeepEqual(have.Spec, program.Spec):
@@ -213,12 +213,12 @@ func (r *Reconciler) update(ctx context.Context, job client.Object, have *v1beta
 	err := r.Client.Update(ctx, want)
 	switch {
 	case err == nil:
-		r.tellUndone(job, have)
+		r.reportUndone(job, have)
 		out := r.follow(job, have, false)
 		out.events = warnings(program)
 		return out, nil
 	case calls.Outdated(err):
-		return outcome{retry: calls.LookAgain}, nil
+		return outcome{retry: calls.RetrySoon}, nil
 	case calls.Invalid(err), calls.TooLarge(err):
 		return r.updateRest(ctx, job, have, program, err)
 	default:

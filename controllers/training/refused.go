@@ -20,7 +20,7 @@ import (
 // status, or to change an autoscaler. The user gets one event, and the operator tries again less and less often. Other errors are returned.
 func (r *Reconciler) reportRefusal(ctx context.Context, job client.Object, result ctrl.Result, err error) (ctrl.Result, error) {
 	again, news := r.Memory.Of(job).refused.Note(err, r.Clock.Now())
-	if again == 0 || calls.GoOn(ctx) != nil {
+	if again == 0 || calls.CheckShutdown(ctx) != nil {
 		return ctrl.Result{}, err
 	}
 	r.Counts.FailedFor(r.Kind, metrics.ObjectOther, v1beta1.ReasonRefused)

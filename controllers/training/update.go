@@ -67,9 +67,9 @@ func (r *Reconciler) updateRest(ctx context.Context, job client.Object, have *v1
 		framework.AnnotateCompiled(want, have.Generation+1)
 		switch err := r.Client.Update(ctx, want); {
 		case err == nil:
-			r.tellUndone(job, have)
+			r.reportUndone(job, have)
 		case calls.Outdated(err):
-			return outcome{retry: calls.LookAgain}, nil
+			return outcome{retry: calls.RetrySoon}, nil
 		case !calls.Invalid(err) && !calls.TooLarge(err):
 			return r.refusal(ctx, job, have, calls.Explain(fmt.Sprintf("update GenericJob %s/%s", have.Namespace, have.Name), err))
 		}

@@ -60,7 +60,7 @@ func (s *Shared) Options() controller.Options {
 
 // Around returns a reconciler that has memory for what it opens, and ends well with the operator.
 func (s *Shared) Around(r reconcile.Reconciler) reconcile.Reconciler {
-	return s.budget.Around(calls.Orderly{Reconciler: r})
+	return s.budget.Around(calls.GracefulShutdown{Reconciler: r})
 }
 
 // LogNaming returns what makes the logger of a reconcile: it names kind and job in each line, also in those of controller-runtime.

@@ -139,6 +139,12 @@ func TestWrongValuesAreRefusedWithTheirName(t *testing.T) {
 		{"topologySpreadConstraints=zone", "at '/topologySpreadConstraints': got string, want array"},
 		{"prometheusRule=true", "at '/prometheusRule': got boolean, want object"},
 		{"dashboard.labels.grafana_dashboard=1", "at '/dashboard/labels/grafana_dashboard': got number, want string"},
+		{"tolerations=null", "missing property 'tolerations'"},
+		{"prometheusRule.labels=null", "at '/prometheusRule': missing property 'labels'"},
+		{"serviceMonitor.labels=null", "at '/serviceMonitor': missing property 'labels'"},
+		{"dashboard.labels=null", "at '/dashboard': missing property 'labels'"},
+		{"networkPolicy.metricsFrom=null", "at '/networkPolicy': missing property 'metricsFrom'"},
+		{"kubeflow.mpiKeys=null", "at '/kubeflow': missing property 'mpiKeys'"},
 		{"labels.team=7", "at '/labels/team': got number, want string"},
 	} {
 		text, err := helm(t, "template", chart, "--kube-version", "1.30", "--set", mistake.set)

@@ -86,7 +86,7 @@ func groupsOfGang(job client.Object) (groups []client.Object) {
 		group := &unstructured.Unstructured{Object: map[string]any{
 			"spec": map[string]any{"schedulingPolicy": map[string]any{"gang": map[string]any{"minCount": int64(1)}}},
 		}}
-		group.SetAPIVersion("scheduling.k8s.io/v1alpha2")
+		group.SetAPIVersion("scheduling.k8s.io/v1beta1")
 		group.SetKind("PodGroup")
 		group.SetNamespace(job.GetNamespace())
 		group.SetName(fmt.Sprintf("%s-large-%d", job.GetName(), i))

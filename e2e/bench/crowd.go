@@ -113,8 +113,8 @@ func (c *crowd) start(ctx context.Context) (p *plane, stop func() error, err err
 func dataIn(folder string) func(*envtest.Environment) {
 	return func(env *envtest.Environment) {
 		env.ControlPlane.Etcd = &envtest.Etcd{DataDir: folder}
-		env.ControlPlane.GetAPIServer().Configure().Set("feature-gates", "GenericWorkload=true,GangScheduling=true").
-			Set("runtime-config", "scheduling.k8s.io/v1alpha2=true")
+		env.ControlPlane.GetAPIServer().Configure().Set("feature-gates", "GenericWorkload=true").
+			Set("runtime-config", "scheduling.k8s.io/v1beta1=true")
 	}
 }
 

@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
 // errTimeout is what a client gets whose request or whose answer was lost.
@@ -119,7 +119,7 @@ func (a *api) store(o client.Object) {
 	a.objects[k] = o
 	ch := change{key: k, now: o, cached: o}
 	if pod, ok := o.(*corev1.Pod); ok {
-		ch.cached = ending.Trim(pod.DeepCopy()) // as the operator's cache does
+		ch.cached = podstate.Trim(pod.DeepCopy()) // as the operator's cache does
 		a.life.truth.sawReady(pod)
 	}
 	a.trails[k.kind] = append(a.trails[k.kind], ch)

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/words"
+	"github.com/genericjob/genericjob/kernel/output"
 )
 
 // This file has how the ends of code look, and what nobody can tell of them.
@@ -55,7 +55,7 @@ func ended(p *corev1.Pod, code int32, at metav1.Time) []corev1.ContainerStatus {
 		s.State.Terminated.StartedAt = runs.StartedAt
 	}
 	switch {
-	case code == words.HangCode:
+	case code == output.HangCode:
 		s.State.Terminated.Message = hangsSaid
 	case code != 0:
 		s.State.Terminated.Message = lastWords[(int(at.Unix())+len(p.Name)+int(code))%len(lastWords)]

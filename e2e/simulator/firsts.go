@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
 // firstWritten checks a status that tells of several failures. What followed from the end of another is not told as the first beside one that did
@@ -29,7 +29,7 @@ func (t *truth) firstWritten(was, is *v1beta1.GenericJobStatus) {
 // the cause, before that is read. A view of pods may be old by some seconds.
 func (t *truth) deletedUnread(o client.Object) {
 	p, is := o.(*corev1.Pod)
-	if !is || ending.Tracked(p) || !t.clockSet.IsZero() {
+	if !is || podstate.Tracked(p) || !t.clockSet.IsZero() {
 		return
 	}
 	job, _, r := t.of(p)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
 // wrapper is the wrapper of a pod that restarts in place, and what its kubelet does with it.
@@ -30,7 +30,7 @@ type wrapper struct {
 
 // wraps is the wrapper of a pod; nil of one that does not restart in place, or does not run.
 func (l *Life) wraps(p *corev1.Pod) *wrapper {
-	if !ending.Restarts(p) || p.Status.Phase != corev1.PodRunning {
+	if !podstate.Restarts(p) || p.Status.Phase != corev1.PodRunning {
 		return nil
 	}
 	w := l.wrappers[p.UID]
@@ -54,7 +54,7 @@ func orderOf(p *corev1.Pod) inplace.Order {
 
 // isCurrent reports whether the end of a pod's code is of the attempt that its replica is in.
 func isCurrent(job *v1beta1.GenericJob, p *corev1.Pod) bool {
-	s, m := &job.Status, ending.NumbersOf(p)
+	s, m := &job.Status, podstate.NumbersOf(p)
 	attempt := int(s.JobAttempt + ledgerRecord(s, p.Labels[v1beta1.LabelReplicaType], number(p, v1beta1.LabelReplicaRank)).Attempt)
 	return m.At() == attempt && !m.Behind(attempt, barrierIsOpen(job))
 }
@@ -72,7 +72,7 @@ func (l *Life) works(p *corev1.Pod) bool {
 	if w := l.wraps(p); w != nil {
 		return w.runs && !w.died && told(p) == w.ran
 	}
-	if ending.Restarts(p) && p.Status.Phase == corev1.PodPending {
+	if podstate.Restarts(p) && p.Status.Phase == corev1.PodPending {
 		return orderOf(p).Go >= told(p)
 	}
 	return codeEnd(p) == nil
@@ -87,7 +87,7 @@ func (t *truth) podEnded(p *corev1.Pod) {
 }
 
 // told is the attempt that a pod was last told of.
-func told(p *corev1.Pod) int { return ending.NumbersOf(p).At() }
+func told(p *corev1.Pod) int { return podstate.NumbersOf(p).At() }
 
 // attemptOf is the attempt whose code runs in a pod, or ran last.
 func (t *truth) attemptOf(p *corev1.Pod) int {

@@ -154,6 +154,9 @@ func sameReplica(a, b *corev1.Pod) bool {
 // patched checks that a pod is let go only when its outcome is known or does not matter.
 func (t *truth) patched(o client.Object, body patched) {
 	p, ok := o.(*corev1.Pod)
+	if ok && body.Spec.ActiveDeadlineSeconds != nil {
+		t.besideEnded(p)
+	}
 	if !ok || len(body.Metadata.Finalizers) == 0 || len(p.Finalizers) == 0 {
 		return
 	}

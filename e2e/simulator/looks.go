@@ -11,7 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
 // Looks are, by each look of a pod, the looks that have followed it. A look is what the operator can see of a pod, without
@@ -30,7 +30,7 @@ func lookOf(p *corev1.Pod) string {
 		}
 	}
 	add(p.Status.Reason != "", "%s", p.Status.Reason)
-	add(p.DeletionTimestamp != nil && !ending.IsOver(p), "deleted") // what is over may be deleted at any time
+	add(p.DeletionTimestamp != nil && !podstate.IsOver(p), "deleted") // what is over may be deleted at any time
 	for _, c := range p.Status.Conditions {
 		add(c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue, "disrupted by %s", c.Reason)
 		add(c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue, "ready")
@@ -53,7 +53,7 @@ func lookOf(p *corev1.Pod) string {
 }
 
 func onceOrInPlace(p *corev1.Pod) string {
-	if ending.Restarts(p) {
+	if podstate.Restarts(p) {
 		return "in place"
 	}
 	return "once"

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
 // oomKilled stands for an exit code of 137 of which the runtime says that it was the kernel, for memory.
@@ -34,7 +34,7 @@ func (l *Life) rarely(p *corev1.Pod, n int) bool {
 
 // endsOddly is a resize that waits, or a rare end of a pod that runs. It reports whether there is one.
 func (l *Life) endsOddly(p *corev1.Pod, n int) bool {
-	inPlace := ending.Restarts(p)
+	inPlace := podstate.Restarts(p)
 	switch {
 	case n == 1:
 		l.resize(p)
@@ -59,7 +59,7 @@ func (l *Life) endsOddly(p *corev1.Pod, n int) bool {
 // runsOutOfMemory has code be killed, for it takes more memory than it may.
 func (l *Life) runsOutOfMemory(p *corev1.Pod) {
 	l.show(p, "OOMKilled")
-	l.settling[p.UID] = !ending.Restarts(p) && l.beside == alone && l.tape.Chance(2)
+	l.settling[p.UID] = !podstate.Restarts(p) && l.beside == alone && l.tape.Chance(2)
 	l.exit(p, oomKilled)
 }
 

@@ -9,11 +9,13 @@ import (
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/apis/inplace"
 	"github.com/genericjob/genericjob/controllers/badnodes"
 	"github.com/genericjob/genericjob/controllers/jobs"
 	"github.com/genericjob/genericjob/controllers/metrics"
@@ -31,7 +33,7 @@ type operator struct {
 	failed     map[request]int       // reconciles that failed in a row
 	reconciles []*reconcile          // under way
 
-	book        *badnodes.Book
+	nodeStore   *badnodes.Store
 	sick        map[string]bool // nodes of whose condition it knows
 	seen        int             // changes of these
 	genericJobs jobs.Controller
@@ -41,6 +43,7 @@ type operator struct {
 	defined     *training.Revised
 	edition     int // that it compiles new jobs by
 	reconcilers map[string]func(context.Context, ctrl.Request) (ctrl.Result, error)
+	late        map[underway]map[types.UID]inplace.Report
 }
 
 // informer is the cache of one kind.
@@ -72,12 +75,12 @@ type reconcileKey struct{} // of a context
 
 // newOperator starts a process. What its caches list first may be old, each kind as old as it likes.
 func newOperator(l *Life, name string) *operator {
-	o := &operator{life: l, name: name, counts: metrics.New(), queue: map[request]time.Time{}, failed: map[request]int{}, caches: map[string]*informer{}}
-	o.book, o.sick = o.newBook(), map[string]bool{}
+	o := &operator{life: l, name: name, counts: metrics.New(), queue: map[request]time.Time{}, failed: map[request]int{}, caches: map[string]*informer{}, late: map[underway]map[types.UID]inplace.Report{}}
+	o.nodeStore, o.sick = o.newNodeStore(), map[string]bool{}
 	settings := kernel.Settings{ForceReplaceAfter: l.forceAfter, NodeLostAfter: l.nodeLost, WrapperImage: "wrapper"}
 	generic := jobs.Reconciler{
 		Client: &cached{operator: o}, Live: &live{operator: o}, Recorder: &recorder{l}, Clock: o, Settings: settings,
-		MostActions: l.most, AtOnce: l.inAnyOrder, Counts: o.counts, Reports: o.reports, Push: o.push, Version: o.version, BadNodes: o.book,
+		MostActions: l.most, AtOnce: l.inAnyOrder, Counts: o.counts, Reports: o.reports, Push: o.push, Version: o.version, BadNodes: o.nodeStore,
 	}
 	o.genericJobs = generic.Controller()
 	o.listOthers()

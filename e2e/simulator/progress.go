@@ -8,7 +8,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
-	"github.com/genericjob/genericjob/kernel/words"
+	"github.com/genericjob/genericjob/kernel/output"
 )
 
 // Some jobs tell steps, and end where they make no progress. How far code comes depends on the job's attempt alone. It comes farther in each attempt, in
@@ -63,7 +63,7 @@ func (l *Life) withStep(p *corev1.Pod, message string) string {
 	if l.isAlike() {
 		message = lastWords[0]
 	}
-	said := words.Read(message)
+	said := output.Read(message)
 	said.Classify()
 	said.Step = strconv.FormatInt(l.stepIn(p), 10)
 	return said.Text(inplace.MaxMessage)
@@ -89,7 +89,7 @@ func (l *Life) stepless(p *corev1.Pod) bool {
 func (l *Life) sayStep(p *corev1.Pod) {
 	s := &p.Status.ContainerStatuses[0]
 	for _, end := range []*corev1.ContainerStateTerminated{s.State.Terminated, s.LastTerminationState.Terminated} {
-		if end != nil && end.ExitCode != 0 && end.Reason == "" && words.Read(end.Message).Step == "" {
+		if end != nil && end.ExitCode != 0 && end.Reason == "" && output.Read(end.Message).Step == "" {
 			end.Message = l.withStep(p, end.Message)
 		}
 	}

@@ -8,15 +8,39 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/controllers/jobs"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
-// reports are what pods report that restart in place. Each is told the order with which the operator knows it.
-func (o *operator) reports(ctx context.Context, _ *v1beta1.GenericJob, pods []*corev1.Pod) map[types.UID]inplace.Report {
+// reports are what pods report whose code a wrapper runs. The answers to every second question about the progress come with the next reconcile. Then they
+// are older than what has happened since.
+func (o *operator) reports(ctx context.Context, job *v1beta1.GenericJob, about jobs.Subject, pods []*corev1.Pod, asks bool) map[types.UID]inplace.Report {
+	late := underway{job.UID, about}
+	got := o.late[late]
+	delete(o.late, late)
+	switch {
+	case !asks:
+		return got
+	case about == jobs.CodeProgress && o.life.now.Unix()%2 == 0:
+		o.late[late] = o.ask(ctx, pods)
+		return got
+	default:
+		return o.ask(ctx, pods)
+	}
+}
+
+// underway names the answers about one subject that the pods of a job have given, and that no reconcile has seen yet.
+type underway struct {
+	job   types.UID
+	about jobs.Subject
+}
+
+// ask asks pods for their reports. Each is told the order with which the operator knows it.
+func (o *operator) ask(ctx context.Context, pods []*corev1.Pod) map[types.UID]inplace.Report {
 	got := map[types.UID]inplace.Report{}
 	for _, p := range pods {
 		_ = o.call(ctx, "asks "+p.Name, func() error { // who does not answer is asked again
-			if r := o.life.answers(p); r != nil && !ending.Restarts(p) {
+			if r := o.life.answers(p); r != nil && !podstate.Restarts(p) {
 				got[p.UID] = *r
 				return nil
 			}
@@ -24,7 +48,7 @@ func (o *operator) reports(ctx context.Context, _ *v1beta1.GenericJob, pods []*c
 			if w == nil {
 				return errTimeout
 			}
-			o.life.hears(now, w, ending.NumbersOf(p).Order)
+			o.life.hears(now, w, podstate.NumbersOf(p).Order)
 			if w.at >= 0 {
 				got[p.UID] = inplace.Report{Pod: string(p.UID), Attempt: w.at, Exits: w.exits, Held: w.held, Step: o.life.furthest(now), Furthest: o.life.furthest(now)}
 				o.life.hear(now, w)

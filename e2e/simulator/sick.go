@@ -45,9 +45,9 @@ func (l *Life) isSick(node string) bool {
 	}
 }
 
-// newBook is what an operator knows of nodes when it starts: jobs of other users it has listed.
-func (o *operator) newBook() *badnodes.Book {
-	return badnodes.NewBook(badnodes.Options{Conditions: []badnodes.Condition{{Type: sickWith, Status: corev1.ConditionTrue}}, AcrossJobs: true})
+// newNodeStore is what an operator knows of nodes when it starts: jobs of other users it has listed.
+func (o *operator) newNodeStore() *badnodes.Store {
+	return badnodes.NewStore(badnodes.Options{Conditions: []badnodes.Condition{{Type: sickWith, Status: corev1.ConditionTrue}}, AcrossJobs: true})
 }
 
 // listOthers lets an operator see the jobs of other users.
@@ -104,7 +104,7 @@ func (o *operator) seeNodes() {
 			status = corev1.ConditionTrue
 		}
 		node.Status.Conditions = []corev1.NodeCondition{{Type: sickWith, Status: status, LastTransitionTime: metav1.NewTime(o.life.now)}}
-		o.book.SeeNode(node)
+		o.nodeStore.SeeNode(node)
 	}
 }
 

@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,6 +42,18 @@ func (l *Life) lingeringPod(p *corev1.Pod) {
 // isTold reports whether the operator has told the kubelet to end what still runs.
 func isTold(p *corev1.Pod) bool {
 	return p.Spec.ActiveDeadlineSeconds != nil && *p.Spec.ActiveDeadlineSeconds == 1
+}
+
+// besideEnded checks that what admission has added is not told to end before it can report. Code that has succeeded must have been over for ten seconds.
+// Where a clock was off, nobody knows for how long it was.
+func (t *truth) besideEnded(p *corev1.Pod) {
+	end := codeEnd(p)
+	if end == nil || end.ExitCode != 0 || t.life.beside != injected || len(t.life.skew) > 0 || !t.clockSet.IsZero() {
+		return
+	}
+	if since := t.life.now.Sub(end.FinishedAt.Time); since < 10*time.Second {
+		t.violated("a sidecar is ended before it reports", "%s, after %s", p.Name, since)
+	}
 }
 
 // evictionsWritten checks that an eviction is recorded as what it is, where nothing is in doubt about it. For a limit of the pod's own it is a

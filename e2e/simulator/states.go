@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
 // This file and oddends.go have what a kubelet shows seldom, in lives that are drawn for it. Here is what comes before code has started.
@@ -74,7 +74,7 @@ func (l *Life) isHeldUp(p *corev1.Pod, n int) bool {
 		l.addedInitFails(p)
 	case n >= 52 && hasInit(p):
 		l.initFails(p)
-	case n >= 50 && !ending.Restarts(p):
+	case n >= 50 && !podstate.Restarts(p):
 		l.failsToStart(p)
 	case n >= 47 && installs(p):
 		l.initRuns(p)

@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/output"
 	"github.com/genericjob/genericjob/kernel/spec"
-	"github.com/genericjob/genericjob/kernel/words"
 )
 
 // This file checks what statuses say of a job's time. Each second has one cause, so the shares add up to the age of the job, whoever writes, and
@@ -19,12 +19,12 @@ import (
 const hangSilence = 3 * time.Second
 
 // hangsSaid is what a wrapper says of it.
-const hangsSaid = words.HangBegins + "no line of output matched for 3 s (steadySeconds)"
+const hangsSaid = output.HangBegins + "no line of output matched for 3 s (steadySeconds)"
 
 // hangsInstead has some code that fails hang, and be killed for that.
 func (l *Life) hangsInstead(code int32) int32 {
 	if code == 1 && l.tape.spare(3, 3) {
-		return words.HangCode
+		return output.HangCode
 	}
 	return code
 }
@@ -168,7 +168,7 @@ func (t *truth) hangMoved(was, is *v1beta1.GenericJob) {
 
 // isHang reports whether code that hung is the first failure.
 func isHang(first *v1beta1.FirstFailure) bool {
-	return first != nil && first.Time != nil && first.ExitCode != nil && *first.ExitCode == words.HangCode
+	return first != nil && first.Time != nil && first.ExitCode != nil && *first.ExitCode == output.HangCode
 }
 
 // isKnown reports whether a failure was told before.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
@@ -136,7 +137,12 @@ func documentIsFollowed(s *space) {
 				require.Equal(s.t, "local", pod.Spec.NodeSelector[corev1.LabelHostname], "Kueue has chosen the host")
 			}
 		},
-		"tfjob/queued --for": func() { s.finishes("queued", 2) },
+		"tfjob/queued --for": func() {
+			s.until("the TFJob has its GenericJob", func() bool {
+				return s.Get(s.ctx, client.ObjectKey{Namespace: s.ns, Name: "queued"}, &v1beta1.GenericJob{}) == nil
+			})
+			s.finishes("queued", 2)
+		},
 	}
 	for _, command := range g.commands {
 		if isSetUp(command) {

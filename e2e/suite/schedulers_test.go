@@ -22,13 +22,13 @@ import (
 
 // gangSchedulers are those that can be built from Go modules.
 var gangSchedulers = []struct {
-	name    string // of the scheduler, and of its field in spec.scheduler
-	version string // of its PodGroups
-	start   func(*testing.T)
+	name  string // of the scheduler, and of its field in spec.scheduler
+	group string // of its PodGroups
+	start func(*testing.T)
 }{
-	{"kubernetes", "scheduling.k8s.io/v1alpha2", func(*testing.T) {}}, // it runs, with the gates that `up -gang` switches on
-	{"volcano", "scheduling.volcano.sh/v1beta1", startVolcano},
-	{"coscheduling", "scheduling.x-k8s.io/v1alpha1", startCoscheduling},
+	{"kubernetes", "scheduling.k8s.io", func(*testing.T) {}}, // it runs, with the gates that `up -gang` switches on
+	{"volcano", "scheduling.volcano.sh", startVolcano},
+	{"coscheduling", "scheduling.x-k8s.io", startCoscheduling},
 }
 
 // gangTests are what each of them is asked for. The names are those of the table in e2e/README.md.
@@ -55,7 +55,7 @@ func TestGangSchedulers(t *testing.T) {
 			scheduler.start(t)
 			for _, each := range gangTests {
 				t.Run(each.name, func(t *testing.T) {
-					each.test(&gangSpace{space: newSpace(t), scheduler: scheduler.name, version: scheduler.version})
+					each.test(&gangSpace{space: newSpace(t), scheduler: scheduler.name, group: scheduler.group})
 				})
 			}
 		})
@@ -65,7 +65,7 @@ func TestGangSchedulers(t *testing.T) {
 // gangSpace is a space for jobs of one gang scheduler.
 type gangSpace struct {
 	*space
-	scheduler, version string
+	scheduler, group string
 }
 
 // slots is a resource of nodes, of which a job of the pair needs three pieces and the node has four.
@@ -256,9 +256,11 @@ func (s *gangSpace) policy() string { return "scheduler: {" + s.scheduler + ": {
 // awaitPodGroups waits until so many PodGroups are in the namespace.
 func (s *gangSpace) awaitPodGroups(n int) {
 	s.t.Helper()
+	served, err := s.RESTMapper().RESTMapping(schema.GroupKind{Group: s.group, Kind: "PodGroup"})
+	require.NoError(s.t, err)
 	groups := &unstructured.UnstructuredList{}
-	groups.SetGroupVersionKind(schema.FromAPIVersionAndKind(s.version, "PodGroupList"))
-	s.until(fmt.Sprintf("%d PodGroups of %s", n, s.version), func() bool {
+	groups.SetGroupVersionKind(served.GroupVersionKind.GroupVersion().WithKind("PodGroupList"))
+	s.until(fmt.Sprintf("%d PodGroups of %s", n, served.GroupVersionKind.GroupVersion()), func() bool {
 		require.NoError(s.t, s.List(s.ctx, groups, client.InNamespace(s.ns)))
 		return len(groups.Items) == n
 	})

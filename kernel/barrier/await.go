@@ -5,8 +5,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/roster"
 	"github.com/genericjob/genericjob/kernel/spec"
 )
@@ -21,9 +21,9 @@ const (
 	barrierInterval = time.Minute
 )
 
-// LookAgain returns when to look at the job again, because replicas wait for each other or wrappers may hold ends. Watch events tell of pods. But only
-// a question to its wrapper shows that a replica has arrived at the barrier.
-func LookAgain(f Inputs, pods []*corev1.Pod, l *ledger.Ledger, replicas *roster.Roster) (waits []time.Duration) {
+// RequeueTimes returns when to look at the job again, because replicas wait for each other or wrappers may hold ends. Watch events tell of pods. But
+// only a question to its wrapper shows that a replica has arrived at the barrier.
+func RequeueTimes(f Inputs, pods []*corev1.Pod, l *ledger.Ledger, replicas *roster.Roster) (waits []time.Duration) {
 	if !l.BarrierIsOpen() {
 		return append(untilAnswers(f, l, replicas), barrierInterval, l.NextDelay(f.Now))
 	}
@@ -44,7 +44,7 @@ func untilAnswers(f Inputs, l *ledger.Ledger, replicas *roster.Roster) (waits []
 		if t.Auxiliary {
 			continue
 		}
-		if left := patience + spec.Grace(&t.Template) - since; left >= 0 {
+		if left := arrivalTimeout + spec.Grace(&t.Template) - since; left >= 0 {
 			waits = append(waits, left+reportInterval)
 		}
 		if f.isAwaited(l, replicas, t) {
@@ -58,7 +58,7 @@ func untilAnswers(f Inputs, l *ledger.Ledger, replicas *roster.Roster) (waits []
 func (f Inputs) isAwaited(l *ledger.Ledger, replicas *roster.Roster, t *roster.Type) bool {
 	for rank, pod := range t.Pods {
 		attempt := l.Attempt(t.Account, rank)
-		if pod == nil || ending.Address(pod) == "" || t.Finished(rank) || t.Made(rank) >= attempt || replicas.IsObsolete(t, rank) || !ending.CanGoOn(pod) {
+		if pod == nil || podstate.Address(pod) == "" || t.Finished(rank) || t.Made(rank) >= attempt || replicas.IsObsolete(t, rank) || !podstate.CanGoOn(pod) {
 			continue
 		}
 		if report := f.Reports[pod.UID]; report.Pod != string(pod.UID) || report.Attempt != attempt {

@@ -10,8 +10,8 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
 	"github.com/genericjob/genericjob/kernel/build"
-	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/roster"
 	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/status"
@@ -30,11 +30,11 @@ type Inputs struct {
 }
 
 const (
-	// patience is how long a replica may take to arrive at the barrier, beyond its grace period, before its pod is replaced.
-	patience = 30 * time.Second
-	// kubeletWithin is how long the barrier waits for a kubelet to report an end that the restarted wrapper has already counted. It waits only if that
+	// arrivalTimeout is how long a replica may take to arrive at the barrier, beyond its grace period, before its pod is replaced.
+	arrivalTimeout = 30 * time.Second
+	// kubeletTimeout is how long the barrier waits for a kubelet to report an end that the restarted wrapper has already counted. It waits only if that
 	// end may be the cause of the restart.
-	kubeletWithin = 10 * time.Second
+	kubeletTimeout = 10 * time.Second
 )
 
 // Awaited returns the pods that must report before the barrier opens: an order has moved each of them to a later attempt.
@@ -42,13 +42,13 @@ func Awaited(job *v1beta1.GenericJob, pods []*corev1.Pod) []*corev1.Pod {
 	if !Waits(job) || job.Status.CompletionTime != nil {
 		return nil
 	}
-	return startedOver(Askable(job, pods))
+	return startedOver(Reachable(job, pods))
 }
 
 // startedOver selects the pods that an order has moved to a later attempt than they were made for.
 func startedOver(pods []*corev1.Pod) (list []*corev1.Pod) {
 	for _, pod := range pods {
-		if ending.NumbersOf(pod).StartedOver() && ending.CanGoOn(pod) {
+		if podstate.NumbersOf(pod).StartedOver() && podstate.CanGoOn(pod) {
 			list = append(list, pod)
 		}
 	}
@@ -171,15 +171,15 @@ func arrivalOf(replicas *roster.Roster, t *roster.Type, rank int) string {
 // the clock was set back, nobody knows how long it has waited, so it does not.
 func (f Inputs) untilKubelet(l *ledger.Ledger) time.Duration {
 	since := f.Now.Sub(l.BarrierTime())
-	if !f.CauseIsUnknown || since < -kubeletWithin {
+	if !f.CauseIsUnknown || since < -kubeletTimeout {
 		return 0
 	}
-	return kubeletWithin - since
+	return kubeletTimeout - since
 }
 
 // await notes whom or what the replicas wait for. It prefers the one that the status names: each new name costs a write of the status.
 func (b *Barrier) await(whom string) {
-	if b.Awaits == "" || status.TellsAwaits(b.told, whom) {
+	if b.Awaits == "" || status.NamesAwaited(b.told, whom) {
 		b.Awaits = whom
 	}
 }
@@ -192,7 +192,7 @@ func replaceAbsent(f Inputs, draft ledger.Draft, replicas *roster.Roster, t *ros
 		draft.ReplacePod(t.Account, rank)
 	case replicas.IsStranded(t, rank): // perhaps with its node, on which other pods of the job were
 		draft.ReplacePod(t.Account, rank)
-	case f.Now.After(draft.BarrierTime().Add(patience + spec.Grace(&t.Template))):
+	case f.Now.After(draft.BarrierTime().Add(arrivalTimeout + spec.Grace(&t.Template))):
 		draft.ReplacePod(t.Account, rank)
 	}
 }

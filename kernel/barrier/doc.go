@@ -1,7 +1,8 @@
 // Package barrier is restart in place, as a job sees it: who waits for whom, what order each pod gets, and which ends wrappers hold.
 //
 // With restartScope Replica the operator orders the pod of a replica that has failed, by an annotation, to go on in the next attempt. With
-// restartScope Job it first orders all pods to stop and to wait: that is the barrier. It opens when all of this holds:
+// restartScope Job it first orders all pods to stop and to wait: that is the barrier. With restartScope Replica it is always open. It opens when all of
+// this holds:
 //
 //   - each unfinished replica that is not auxiliary has a pod that was made for this attempt, or whose wrapper reports that no earlier code runs
 //   - no superseded pod is left, none of a replica that was scaled away, and the restart delay is over
@@ -16,70 +17,64 @@
 //
 // # What a pod means
 //
-// The first three columns decide what a pod means:
+// A pod has two numbers. Its labels say for which attempt it was made. Its order, an annotation, says in which attempt its code is. The status has the
+// attempt that is to run: this attempt. It also has minPodAttempt and minPodJobAttempt: a pod that was made for less is obsolete, and is
+// replaced. The attempt of a replica is the job attempt and what it has restarted alone, together.
 //
-//   - made: the attempt in the pod's labels. It is the present one, an earlier one, or too old. A pod is too old, and is replaced, if its attempt is
-//     below minPodAttempt or minPodJobAttempt in the status.
-//   - order: the order in the pod's annotation. It is of an earlier attempt; or of the present one, and then it says wait, or go.
-//   - barrier: open or closed.
+// First: is the code in the pod that of this attempt? Take the one row that fits.
 //
-// The next four columns are the ending that package ending gives the pod, by the state of its container:
+//	the pod was made for   its order is of      the barrier is   so the pod is
+//	this attempt           this attempt         open or closed   current
+//	this attempt           an earlier attempt   open or closed   behind
+//	an earlier attempt     this attempt         open             current
+//	an earlier attempt     this attempt         closed           behind
+//	an earlier attempt     an earlier attempt   open or closed   behind
+//	one that is obsolete   any attempt          open or closed   obsolete
 //
-//   - runs: the code runs
-//   - exited: the code has failed, and the kubelet starts the container again; exits in the status counts such ends
-//   - succeeded, failed: the pod has ended
+// Second: what does its container do? That gives the state, as package podstate names it. FailedInPod means that the kubelet starts the
+// container again.
 //
-// The last column is the order that a pod gets next whose code runs. Alive goes on. Behind is asked to stop, and its failure belongs to an attempt
-// that is over. Unwanted is stopped. Superseded is deleted.
+//	the pod is   code runs   code failed, and can run again   succeeded   failed
+//	current      Alive       FailedInPod                      Succeeded   Failed
+//	behind       Behind      Behind                           Succeeded   Superseded
+//	obsolete     Unwanted    Unwanted                         Succeeded   Superseded
 //
-//	made      order     barrier   runs       exited     succeeded   failed       gets
-//	present   go        open      Alive      Exited     Succeeded   Failed       -
-//	present   go        closed    Alive      Exited     Succeeded   Failed       wait
-//	present   wait      open      Alive      Exited     Succeeded   Failed       go
-//	present   wait      closed    Alive      Exited     Succeeded   Failed       -
-//	present   earlier   open      Behind     Behind     Succeeded   Superseded   go
-//	present   earlier   closed    Behind     Behind     Succeeded   Superseded   wait
-//	earlier   go        open      Alive      Exited     Succeeded   Failed       -
-//	earlier   go        closed    Behind     Behind     Succeeded   Superseded   wait
-//	earlier   wait      open      Alive      Exited     Succeeded   Failed       go
-//	earlier   wait      closed    Behind     Behind     Succeeded   Superseded   -
-//	earlier   earlier   open      Behind     Behind     Succeeded   Superseded   go
-//	earlier   earlier   closed    Behind     Behind     Succeeded   Superseded   wait
-//	too-old   go        open      Unwanted   Unwanted   Succeeded   Superseded   -
-//	too-old   go        closed    Unwanted   Unwanted   Succeeded   Superseded   -
-//	too-old   wait      open      Unwanted   Unwanted   Succeeded   Superseded   -
-//	too-old   wait      closed    Unwanted   Unwanted   Succeeded   Superseded   -
-//	too-old   earlier   open      Unwanted   Unwanted   Succeeded   Superseded   -
-//	too-old   earlier   closed    Unwanted   Unwanted   Succeeded   Superseded   -
+// A pod that is Alive goes on. One that is Behind is asked to stop, and its failure belongs to an attempt that is over. One that is Unwanted is stopped.
+// One that is Superseded is deleted.
+//
+// Third: which order does a pod get whose code runs? None if it is obsolete, or has this order already.
+//
+//	the barrier is   the order of this attempt
+//	open             go
+//	closed           wait
 //
 // For example, rank 1 of three fails in attempt 0, and the pod of rank 2 is gone. The status gets attempt 1, which closes the barrier.
 //
-//	                                           rank 0                    rank 1                    rank 2
-//	                                           made    order   barrier   made    order   barrier   made    order   barrier
-//	attempt 0                                  present go      open      present go      open      present go      open
-//	attempt 1 begins; no rank is told yet      earlier earlier closed    earlier earlier closed    no pod: a new one is made
-//	wrappers stop code, and report attempt 1   earlier wait    closed    earlier wait    closed    present wait    closed
-//	all are there: the barrier opens           earlier wait    open      earlier wait    open      present wait    open
-//	ranks get the order to go, and run code    earlier go      open      earlier go      open      present go      open
+//	                                          barrier   ranks 0 and 1: made, order, so   rank 2: made, order, so
+//	attempt 0 runs                            open      for 0, go in 0, current          for 0, go in 0, current
+//	attempt 1 begins, and no order is given   closed    for 0, go in 0, behind           no pod: a new one is made
+//	wrappers stop the code, and report that   closed    for 0, wait in 1, behind         for 1, wait in 1, current
+//	all have arrived: the barrier opens       open      for 0, wait in 1, current        for 1, wait in 1, current
+//	all get the order to go, and run code     open      for 0, go in 1, current          for 1, go in 1, current
 //
-// A test compares the table with the code. It has all combinations, and some cannot occur. An order is never of an earlier attempt than the pod was
-// made for, so "present earlier" does not. A pod that is replaced gets a later attempt and no order, so "too-old go" and "too-old wait" do not. "go
-// closed" is seen only where the job in view is older than the pod.
+// A test compares the tables with the code, for all combinations. Some cannot occur. An order is never of an earlier attempt than the pod was made for.
+// An obsolete pod has no order of this attempt. An order to go while the barrier is closed is seen only where the job in view is older than the
+// pod.
 //
-// The table is for pods of the present mode generation that nobody deletes, whose exits are not counted yet, and whose policy is not Always. For all
+// The tables are for pods of the present mode generation that nobody deletes, whose exits are not counted yet, and whose policy is not Always. For all
 // others:
 //
 //   - A pod of an earlier mode generation is Unwanted while it runs, and Superseded if it has failed. A success counts.
 //   - A pod that is being deleted is Terminating while it runs, or Lost if its node does not answer. What ends after that may be
 //     Disrupted. If it is behind, it is Superseded.
 //   - A container whose exits are counted, and which the kubelet starts again, counts as one that runs.
-//   - With policy Always code runs again that has succeeded. A success in a pod that is behind or too old is Superseded.
+//   - With policy Always code runs again that has succeeded. A success in a pod that is behind or obsolete is Superseded.
 //
 // # Where the rest is
 //
 // Each of these files stands in the package that owns what it reads or writes:
 //
-//	ending/inplace.go    reads the state of one pod's containers
+//	podstate/inplace.go  reads the status of one pod's containers
 //	ledger/inplace.go    writes attempts, counts and the barrier into the ledger
 //	build/inplace.go     puts the wrapper into a pod
 //	kernel/order.go      makes actions of orders

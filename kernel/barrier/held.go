@@ -10,7 +10,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
@@ -32,7 +32,7 @@ func MayHold(job *v1beta1.GenericJob, pods []*corev1.Pod, now time.Time) []*core
 	if !holds(job, now) {
 		return nil
 	}
-	return startedOver(Askable(job, pods))
+	return startedOver(Reachable(job, pods))
 }
 
 // HoldInterval returns how often to ask this number of pods for held ends.
@@ -58,15 +58,15 @@ func WithReportedExits(job *v1beta1.GenericJob, seen []*corev1.Pod, reports map[
 		if !is || report.Held == nil || report.Pod != string(pod.UID) {
 			continue
 		}
-		m := ending.NumbersOf(pod)
+		m := podstate.NumbersOf(pod)
 		r := spec.OfType(job, pod.Labels[v1beta1.LabelReplicaType])
-		if r == nil || m.Order == nil || report.Held.Attempt != m.Order.Attempt || m.Order.Go < m.Order.Attempt || !ending.CanGoOn(pod) {
+		if r == nil || m.Order == nil || report.Held.Attempt != m.Order.Attempt || m.Order.Go < m.Order.Attempt || !podstate.CanGoOn(pod) {
 			continue
 		}
 		if &pods[0] == &seen[0] {
 			pods = slices.Clone(pods)
 		}
-		pods[i] = ending.Pod{Pod: pod, Template: &r.Template}.Holding(Terminated(report.Held))
+		pods[i] = podstate.Pod{Pod: pod, Template: &r.Template}.Holding(Terminated(report.Held))
 	}
 	return pods
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
 	"github.com/genericjob/genericjob/kernel/barrier"
-	"github.com/genericjob/genericjob/kernel/ending"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
 	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/roster"
 )
 
@@ -45,7 +45,7 @@ func meet(t *testing.T, edit func(*meeting)) (m *meeting, is barrier.Barrier) {
 	var err error
 	m.draft, err = ledger.Load(job)
 	require.NoError(t, err)
-	m.replicas = roster.Of(job, m.draft.Ledger, m.pods, ending.Judge{Now: m.inputs.Now})
+	m.replicas = roster.Of(job, m.draft.Ledger, m.pods, podstate.Judge{Now: m.inputs.Now})
 	return m, barrier.Open(m.inputs, m.draft, m.replicas)
 }
 

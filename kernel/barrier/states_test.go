@@ -2,6 +2,7 @@ package barrier_test
 
 import (
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -13,21 +14,21 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
 	"github.com/genericjob/genericjob/kernel/barrier"
-	"github.com/genericjob/genericjob/kernel/ending"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
 	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/roster"
 )
 
 var (
-	mades    = []string{"present", "earlier", "too-old"}
+	mades    = []string{"present", "earlier", "obsolete"}
 	orders   = []string{"go", "wait", "earlier"}
 	barriers = []string{"open", "closed"}
 	columns  = []kt.PodOption{kt.Running, exitedInItsPod, kt.Exited(0), kt.Exited(1)}
-	names    = map[ending.Ending]string{
-		ending.Alive: "Alive", ending.Behind: "Behind", ending.Exited: "Exited", ending.Succeeded: "Succeeded", ending.Failed: "Failed",
-		ending.Superseded: "Superseded", ending.Unwanted: "Unwanted", ending.Terminating: "Terminating", ending.Lost: "Lost",
-		ending.Disrupted: "Disrupted",
+	names    = map[podstate.State]string{
+		podstate.Alive: "Alive", podstate.Behind: "Behind", podstate.FailedInPod: "FailedInPod", podstate.Succeeded: "Succeeded", podstate.Failed: "Failed",
+		podstate.Superseded: "Superseded", podstate.Unwanted: "Unwanted", podstate.Terminating: "Terminating", podstate.Lost: "Lost",
+		podstate.Disrupted: "Disrupted",
 	}
 )
 
@@ -50,7 +51,7 @@ func state(made, order, is string, option kt.PodOption) (*v1beta1.GenericJob, *c
 	case "earlier":
 		madeIn = job.DeepCopy()
 		madeIn.Status.JobAttempt = 1
-	case "too-old":
+	case "obsolete":
 		madeIn = job.DeepCopy()
 		madeIn.Status.JobAttempt = 1
 		job.Status.InPlace.MinPodJobAttempt = 2
@@ -69,9 +70,9 @@ func means(t *testing.T, job *v1beta1.GenericJob, pod *corev1.Pod) (is, told str
 
 // meansBy says the same by a ledger that has been written to.
 func meansBy(draft ledger.Draft, job *v1beta1.GenericJob, pod *corev1.Pod) (is, told string) {
-	replicas := roster.Of(job, draft.Ledger, []*corev1.Pod{pod}, ending.Judge{Now: kt.Start, ForceReplaceAfter: time.Minute})
+	replicas := roster.Of(job, draft.Ledger, []*corev1.Pod{pod}, podstate.Judge{Now: kt.Start, ForceReplaceAfter: time.Minute})
 	want := barrier.OrderOf(draft.Ledger, replicas.Types[0].Account, 0)
-	switch is = names[replicas.Ending(&replicas.Types[0], 0)]; {
+	switch is = names[replicas.State(&replicas.Types[0], 0)]; {
 	case is != "Alive" && is != "Behind", *replicas.Types[0].Order(0) == want:
 		return is, "-"
 	case want.Go < want.Attempt:
@@ -81,38 +82,68 @@ func meansBy(draft ledger.Draft, job *v1beta1.GenericJob, pod *corev1.Pod) (is, 
 	}
 }
 
-// TestEveryStateOfAPodIsInTheTable compares the table of the package's comment with what the code says of each combination.
-func TestEveryStateOfAPodIsInTheTable(t *testing.T) {
-	var rows [][]string
+// TestEveryStateOfAPodIsInTheTables compares the tables of the package's comment with what the code says of each combination.
+func TestEveryStateOfAPodIsInTheTables(t *testing.T) {
+	ages, states, next := drawn(t, "the pod was made for"), drawn(t, "the pod is"), drawn(t, "the barrier is")
+	used := map[int]bool{}
 	for _, made := range mades {
 		for _, order := range orders {
 			for _, is := range barriers {
-				row := []string{made, order, is}
-				told := ""
-				for i, column := range columns {
-					job, pod := state(made, order, is, column)
-					meaning, next := means(t, job, pod)
-					if row = append(row, meaning); i == 0 {
-						told = next
+				age := ""
+				for i, row := range ages {
+					if row[0] == inWords[made] && (row[1] == inWords[order] || row[1] == "any attempt") && slices.Contains(strings.Fields(row[2]), is) {
+						require.Empty(t, age, "two rows fit %s %s %s", made, order, is)
+						age, used[i] = row[3], true
 					}
 				}
-				rows = append(rows, append(row, told))
+				told := only(t, next, is)[1]
+				if age == "obsolete" || told == order {
+					told = "-"
+				}
+				for i, column := range columns {
+					job, pod := state(made, order, is, column)
+					meaning, gets := means(t, job, pod)
+					require.Equal(t, only(t, states, age)[i+1], meaning, "%s %s %s", made, order, is)
+					if i == 0 {
+						require.Equal(t, told, gets, "%s %s %s", made, order, is)
+					}
+				}
 			}
 		}
 	}
-	require.Equal(t, drawn(t), rows)
+	require.Len(t, used, len(ages), "each row fits something")
 }
 
-// drawn are the rows of the table in doc.go.
-func drawn(t *testing.T) (rows [][]string) {
+// inWords is how the tables call the attempt for which a pod was made, and that of its order.
+var inWords = map[string]string{
+	"present": "this attempt", "earlier": "an earlier attempt", "obsolete": "one that is obsolete", "go": "this attempt", "wait": "this attempt",
+}
+
+// only returns the one row that begins so.
+func only(t *testing.T, rows [][]string, begin string) (row []string) {
+	t.Helper()
+	for _, r := range rows {
+		if r[0] == begin {
+			require.Nil(t, row, "two rows begin with %q", begin)
+			row = r
+		}
+	}
+	require.NotNil(t, row, "no row begins with %q", begin)
+	return row
+}
+
+// drawn are the rows of the table in doc.go whose head begins so.
+func drawn(t *testing.T, head string) (rows [][]string) {
 	t.Helper()
 	text, err := os.ReadFile("doc.go")
 	require.NoError(t, err)
-	for line := range strings.Lines(string(text)) {
-		if row := strings.Fields(strings.TrimPrefix(line, "//")); len(row) == 8 && slices.Contains(mades, row[0]) {
-			rows = append(rows, row)
-		}
+	_, below, found := strings.Cut(string(text), "//\t"+head+"  ")
+	require.True(t, found, "no table has the head %q", head)
+	table, _, _ := strings.Cut(below, "\n//\n")
+	for _, line := range strings.Split(table, "\n")[1:] {
+		rows = append(rows, regexp.MustCompile(` {2,}`).Split(strings.TrimPrefix(line, "//\t"), -1))
 	}
+	require.NotEmpty(t, rows)
 	return rows
 }
 
@@ -124,23 +155,23 @@ func laterMode(job *v1beta1.GenericJob) { job.Status.ModeGeneration++ }
 
 func deleted(ago time.Duration) kt.PodOption { return kt.Deleted(kt.At(-ago), time.Second) }
 
-// TestWhatElseDecides holds the list below the table: what the table takes for granted is otherwise here.
+// TestWhatElseDecides holds the list below the tables: what the tables take for granted is otherwise here.
 func TestWhatElseDecides(t *testing.T) {
 	tests := map[string]struct {
-		state string // of the pod, as in the table
+		state string // of the pod: made, order and barrier
 		edit  func(*v1beta1.GenericJob)
 		pod   kt.PodOption
 		exits int      // that are counted
-		want  []string // as in the table, from runs to failed
+		want  []string // as in the second table
 	}{
 		"an earlier mode generation":     {"present go open", laterMode, nil, 0, []string{"Unwanted", "Unwanted", "Succeeded", "Superseded"}},
-		"one that is deleted":            {"present go open", nil, deleted(0), 0, []string{"Terminating", "Exited", "Succeeded", "Disrupted"}},
-		"one whose node is silent":       {"present go open", nil, deleted(time.Hour), 0, []string{"Lost", "Exited", "Disrupted", "Disrupted"}},
+		"one that is deleted":            {"present go open", nil, deleted(0), 0, []string{"Terminating", "FailedInPod", "Succeeded", "Disrupted"}},
+		"one whose node is silent":       {"present go open", nil, deleted(time.Hour), 0, []string{"Lost", "FailedInPod", "Disrupted", "Disrupted"}},
 		"one that is deleted and behind": {"earlier wait closed", nil, deleted(0), 0, []string{"Superseded", "Superseded", "Succeeded", "Superseded"}},
 		"counted exits":                  {"present go open", nil, nil, 1, []string{"Alive", "Alive", "Succeeded", "Failed"}},
-		"Always, at the present attempt": {"present go open", always, nil, 0, []string{"Alive", "Exited", "Succeeded", "Failed"}},
+		"Always, at the present attempt": {"present go open", always, nil, 0, []string{"Alive", "FailedInPod", "Succeeded", "Failed"}},
 		"Always, behind":                 {"earlier wait closed", always, nil, 0, []string{"Behind", "Behind", "Superseded", "Superseded"}},
-		"Always, too old":                {"too-old earlier open", always, nil, 0, []string{"Unwanted", "Unwanted", "Superseded", "Superseded"}},
+		"Always, obsolete":               {"obsolete earlier open", always, nil, 0, []string{"Unwanted", "Unwanted", "Superseded", "Superseded"}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 
 // Avoid has a pod avoid nodes, and say which.
 func Avoid(pod *corev1.Pod, nodes []string) {
-	if !spec.KeepOff(&pod.Spec, nodes) {
+	if !spec.ExcludeNodes(&pod.Spec, nodes) {
 		return
 	}
 	if pod.Annotations == nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// kubernetesGang is Kubernetes' own scheduler with the gate GangScheduling (KEP-4671). A field of the pod names the PodGroup. Nobody can
-// change that one's policy in Kubernetes 1.36. In 1.37 one could; a new PodGroup does in both.
+// kubernetesGang is Kubernetes' own scheduler with the gate GenericWorkload (KEP-4671; Kubernetes 1.36 needs GangScheduling, too). A field of the pod names
+// the PodGroup. Nobody can change that one's policy in 1.36. In 1.37 one could; a new PodGroup does in both.
 type kubernetesGang struct{}
 
 func (kubernetesGang) versions() []string {

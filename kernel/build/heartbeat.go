@@ -14,7 +14,7 @@ import (
 
 // isWatched reports whether somebody looks for signs of life or progress in the pods of a replica spec.
 func (b *Builder) isWatched(r *v1beta1.ReplicaSpec) bool {
-	return (b.job.Spec.Heartbeat != nil || b.job.Spec.Progress != nil) && b.run.WrapperImage != "" && !r.Auxiliary && !b.job.Spec.RunMode.Debugs() && spec.NotWrapped(r) == ""
+	return (b.job.Spec.Heartbeat != nil || b.job.Spec.Progress != nil) && b.run.WrapperImage != "" && !r.Auxiliary && !b.job.Spec.RunMode.Debugs() && spec.WhyNoWrapper(r) == ""
 }
 
 // watch has the wrapper run the command of a pod that does not restart in place. The wrapper starts it at once, and only once.

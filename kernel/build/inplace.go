@@ -31,7 +31,7 @@ func (b *Builder) restartsInPlace(r *v1beta1.ReplicaSpec) bool {
 // RestartsInPlace reports whether new pods of a replica spec can be restarted in place, with the operator's image for that.
 func RestartsInPlace(job *v1beta1.GenericJob, r *v1beta1.ReplicaSpec, wrapperImage string) bool {
 	return job.Spec.RestartStrategy == v1beta1.RestartInPlace && wrapperImage != "" && !r.Auxiliary &&
-		!job.Spec.RunMode.Debugs() && spec.NotInPlace(r) == ""
+		!job.Spec.RunMode.Debugs() && spec.WhyTypeNotInPlace(r) == ""
 }
 
 // wrap has the wrapper run the command of the container that trains, by orders, and the kubelet start the container again when it fails. An older kubelet

@@ -13,7 +13,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
 // inPlace is a job whose workers restart in place.
@@ -33,7 +33,7 @@ func TestAPodThatRestartsInPlace(t *testing.T) {
 		p.Spec.InitContainers = []corev1.Container{{Name: "data", Image: "image"}}
 	})
 	pod := podOf(t, job, wrapped, 1)
-	m := ending.NumbersOf(pod)
+	m := podstate.NumbersOf(pod)
 	require.Equal(t, inplace.Order{Attempt: 4, Go: 4, JobAttempt: 2}, *m.Order)
 	require.Equal(t, 2, m.JobAttempt)
 	require.Equal(t, corev1.RestartPolicyNever, pod.Spec.RestartPolicy, "of the pod")
@@ -73,7 +73,7 @@ func TestAPodWithoutRestartRulesIsElseTheSame(t *testing.T) {
 func TestAPodThatIsMadeWhileOthersWaitDoesToo(t *testing.T) {
 	run := wrapped
 	run.Waits = true
-	require.Equal(t, inplace.Order{Attempt: 4, JobAttempt: 2}, *ending.NumbersOf(podOf(t, inPlace(), run, 1)).Order)
+	require.Equal(t, inplace.Order{Attempt: 4, JobAttempt: 2}, *podstate.NumbersOf(podOf(t, inPlace(), run, 1)).Order)
 }
 
 func TestThePortOfTheWrapperIsNobodyElses(t *testing.T) {

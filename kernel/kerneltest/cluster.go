@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
 // Answers of the simulated API, as the real one gives them.
@@ -42,7 +42,7 @@ type Cluster struct {
 	NoFlavor bool
 
 	// Nodes are those that a live look shows as lost.
-	Nodes map[string]ending.Node
+	Nodes map[string]podstate.Node
 
 	// NodeNames are the nodes of the scheduler, by which it places pods in the order of their ranks; "node" if there are none.
 	NodeNames []string

@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/genericjob/genericjob/apis/inplace"
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
 // Start lets the kubelet start a pod that waits.
@@ -32,7 +32,7 @@ func (c *Cluster) Exit(name string, code int32) {
 	p := c.Pods[name]
 	switch {
 	case p == nil || p.Status.Phase != corev1.PodRunning || p.DeletionTimestamp != nil:
-	case code != 0 && ending.Restarts(p):
+	case code != 0 && podstate.Restarts(p):
 		c.startAgain(p, code)
 	default:
 		c.end(p, code)
@@ -106,7 +106,7 @@ func (c *Cluster) Evict(name string) {
 
 // Lose has Kubernetes find that a node is silent, on which a running pod is.
 func (c *Cluster) Lose(node, name string) {
-	c.Nodes = map[string]ending.Node{node: {SilentSince: c.Now}}
+	c.Nodes = map[string]podstate.Node{node: {SilentSince: c.Now}}
 	p := c.Pods[name].DeepCopy()
 	p.Spec.NodeName = node
 	p.Status.Conditions = append(p.Status.Conditions,
@@ -130,7 +130,7 @@ func (c *Cluster) reports(pods []*corev1.Pod) map[types.UID]inplace.Report {
 	all := map[types.UID]inplace.Report{}
 	for _, p := range pods {
 		if p.Status.Phase == corev1.PodRunning && !c.Mute[p.Name] {
-			all[p.UID] = inplace.Report{Pod: string(p.UID), Attempt: ending.NumbersOf(p).At(), Exits: int(p.Status.ContainerStatuses[0].RestartCount)}
+			all[p.UID] = inplace.Report{Pod: string(p.UID), Attempt: podstate.NumbersOf(p).At(), Exits: int(p.Status.ContainerStatuses[0].RestartCount)}
 		}
 	}
 	return all

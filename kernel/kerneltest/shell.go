@@ -37,13 +37,13 @@ func (c *Cluster) do(builder *kernel.Builder, a kernel.Action) {
 		c.rv++
 		c.Workload.Object["status"] = a.Object.DeepCopy().Object["status"]
 	default:
-		c.letGo(a)
+		c.stopOrRelease(a)
 	}
 }
 
-// letGo carries out the verbs that stop, release and delete. What fails because an object has changed is left to the
+// stopOrRelease carries out the verbs that stop, release and delete. What fails because an object has changed is left to the
 // next reconcile, which will see it.
-func (c *Cluster) letGo(a kernel.Action) {
+func (c *Cluster) stopOrRelease(a kernel.Action) {
 	switch a.Verb {
 	case kernel.StopPod:
 		if c.markPod(a.Pod, v1beta1.AnnotationStopped) == nil {

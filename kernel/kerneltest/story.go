@@ -122,7 +122,7 @@ func (s *Story) reconcile() []string {
 	if d.RequeueAfter > 0 {
 		s.wakeAt = c.Now.Add(d.RequeueAfter)
 	}
-	lines := tellDecision(job, d)
+	lines := printDecision(job, d)
 	c.carryOut(job, d)
 	return lines
 }
@@ -136,14 +136,14 @@ func (s *Story) progress(w kernel.World) (report inplace.Report) {
 	return report
 }
 
-// tellDecision says what a decision changes: phase, ledger, events, actions.
-func tellDecision(job *v1beta1.GenericJob, d kernel.Decision) []string {
+// printDecision says what a decision changes: phase, ledger, events, actions.
+func printDecision(job *v1beta1.GenericJob, d kernel.Decision) []string {
 	var lines []string
 	if was, is := job.Status.Phase, d.Status.Phase; was != is {
 		lines = append(lines, fmt.Sprintf("phase %s", is))
 	}
 	for _, l := range d.Status.Ledger {
-		if line := tellLedger(l); !strings.Contains(tellLedgers(job.Status.Ledger), line) {
+		if line := printLedger(l); !strings.Contains(printLedgers(job.Status.Ledger), line) {
 			lines = append(lines, line)
 		}
 	}
@@ -155,7 +155,7 @@ func tellDecision(job *v1beta1.GenericJob, d kernel.Decision) []string {
 		lines = append(lines, fmt.Sprintf("%s %s: %s", kind, e.Reason, e.Message))
 	}
 	for _, a := range d.Actions {
-		lines = append(lines, tellAction(a))
+		lines = append(lines, printAction(a))
 	}
 	for i := range lines {
 		lines[i] = strings.ReplaceAll(lines[i], job.Name+"-"+v1beta1.Hash5(job.Name, string(job.UID))+"-", "")
@@ -163,8 +163,8 @@ func tellDecision(job *v1beta1.GenericJob, d kernel.Decision) []string {
 	return lines
 }
 
-// tellAction says in plain words what the operator does.
-func tellAction(a kernel.Action) string {
+// printAction says in plain words what the operator does.
+func printAction(a kernel.Action) string {
 	object := "the job"
 	switch {
 	case a.Pod != nil:
@@ -185,15 +185,15 @@ func tellAction(a kernel.Action) string {
 	return fmt.Sprintf("the operator: %s %s: %s", a.Verb.Words(), object, a.Reason)
 }
 
-func tellLedgers(list []v1beta1.TaskLedger) string {
+func printLedgers(list []v1beta1.TaskLedger) string {
 	var b strings.Builder
 	for _, l := range list {
-		b.WriteString(tellLedger(l) + "\n")
+		b.WriteString(printLedger(l) + "\n")
 	}
 	return b.String()
 }
 
-func tellLedger(l v1beta1.TaskLedger) string {
+func printLedger(l v1beta1.TaskLedger) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "ledger %s: succeeded [%s], failed [%s]", l.Type, l.Succeeded, l.Failed)
 	for _, r := range l.Replicas {

@@ -22,22 +22,22 @@ const (
 // History returns what came between the work of the job; nil if nothing is kept yet. The caller must not change it.
 func (l *Ledger) History() *v1beta1.History { return l.history }
 
-// Because notes what is known of the loss that this reconcile has found: where and why it came. Begin is when code ended; zero if unknown.
-func (d Draft) Because(why v1beta1.HistoryEntry) { d.why = why }
+// ExplainLoss notes what is known of the loss that this reconcile has found: where and why it came. Begin is when code ended; zero if unknown.
+func (d Draft) ExplainLoss(why v1beta1.HistoryEntry) { d.why = why }
 
-// Correct replaces what the history tells of a failure (told) by another failure, which came first (why). The entry is that of the open loss, or of the
-// loss that ended the job. It stays if it does not tell of that failure: the loss may have begun with an earlier one of the same pod.
-func (d Draft) Correct(told, why v1beta1.HistoryEntry) {
+// CorrectLoss replaces what the history tells of a failure (told) by another failure, which came first (why). The entry is that of the open loss, or
+// of the loss that ended the job. It stays if it does not tell of that failure: the loss may have begun with an earlier one of the same pod.
+func (d Draft) CorrectLoss(told, why v1beta1.HistoryEntry) {
 	if d.history == nil {
 		return
 	}
-	h := chronicle{d.history.DeepCopy()}
+	h := historyDraft{d.history.DeepCopy()}
 	e := h.loss()
 	if n := len(h.Entries); n > 0 && d.job.Status.CompletionTime != nil {
 		e = &h.Entries[n-1]
 	}
 	if e != nil && isSame(e, &told) && (e.Kind == v1beta1.HistoryFailure || e.Kind == v1beta1.HistoryHang) {
-		explain(e, &why)
+		copyCause(e, &why)
 		d.history = h.bounded()
 	}
 }
@@ -47,14 +47,14 @@ func isSame(a, b *v1beta1.HistoryEntry) bool {
 	return a.Pod == b.Pod && a.Node == b.Node && a.Message == b.Message && ptr.Equal(a.ExitCode, b.ExitCode)
 }
 
-// explain copies what is known of a loss into its entry.
-func explain(e, why *v1beta1.HistoryEntry) {
+// copyCause copies what is known of a loss into its entry.
+func copyCause(e, why *v1beta1.HistoryEntry) {
 	e.Pod, e.Probable, e.Node, e.ExitCode, e.Cause, e.Message = why.Pod, why.Probable, why.Node, why.ExitCode, why.Cause, why.Message
 }
 
-// begin returns the history of a job whose time is kept already. Of that time only sums are known.
-func begin(t *v1beta1.JobTime) chronicle {
-	h := chronicle{&v1beta1.History{}}
+// newHistory returns the history of a job whose time is kept already. Of that time only sums are known.
+func newHistory(t *v1beta1.JobTime) historyDraft {
+	h := historyDraft{&v1beta1.History{}}
 	for _, kind := range v1beta1.HistoryKinds {
 		if n, devices := spentOn(t, kind); n > 0 || devices > 0 {
 			h.Earlier = append(h.Earlier, v1beta1.HistorySum{Kind: kind, Seconds: n, DeviceSeconds: devices})
@@ -66,17 +66,17 @@ func begin(t *v1beta1.JobTime) chronicle {
 	return h
 }
 
-// chronicleOf returns a copy of the history, to be changed.
-func (d Draft) chronicleOf(t *v1beta1.JobTime) chronicle {
+// historyDraftOf returns a copy of the history, to be changed.
+func (d Draft) historyDraftOf(t *v1beta1.JobTime) historyDraft {
 	if d.history == nil {
-		return begin(t)
+		return newHistory(t)
 	}
-	return chronicle{d.history.DeepCopy()}
+	return historyDraft{d.history.DeepCopy()}
 }
 
-// follow updates the history after the time has changed from before to d.time. From is when the change came.
-func (d Draft) follow(before *v1beta1.JobTime, from, now time.Time) {
-	h := d.chronicleOf(before)
+// updateHistory updates the history after the time has changed from before to d.time. From is when the change came.
+func (d Draft) updateHistory(before *v1beta1.JobTime, from, now time.Time) {
+	h := d.historyDraftOf(before)
 	was, is := kindsOf(before.Open), kindsOf(d.time.Open)
 	at := boundary(before, d.time)
 	for _, kind := range is {
@@ -84,7 +84,7 @@ func (d Draft) follow(before *v1beta1.JobTime, from, now time.Time) {
 		if slices.Contains(was, kind) { // its entry is open already, unless somebody has deleted it
 			e.Begin = before.Open.Since
 		} else if kind.IsLoss() {
-			explain(&e, &d.why)
+			copyCause(&e, &d.why)
 			if d.time.Open.Cause == before.Open.Cause { // code ended in an interval that stays open, such as a pause
 				e.Begin = d.lostIn(at, from, now)
 			}
@@ -134,19 +134,19 @@ func (d Draft) lostIn(since metav1.Time, from, now time.Time) metav1.Time {
 	return metav1.NewTime(from.Truncate(time.Second))
 }
 
-// count adds the restarts of this reconcile to the entry of the loss. A loss that costs no time, because enough of the other replicas go on, has an entry,
-// too.
-func (d Draft) count(by v1beta1.TimeCause, from, now time.Time) {
+// countRestarts adds the restarts of this reconcile to the entry of the loss. A loss that costs no time, because enough of the other replicas go on,
+// has an entry, too.
+func (d Draft) countRestarts(by v1beta1.TimeCause, from, now time.Time) {
 	if by == "" {
 		return
 	}
-	h := d.chronicleOf(d.time)
+	h := d.historyDraftOf(d.time)
 	e := h.loss()
 	if e == nil {
 		at := d.lostIn(d.time.Open.Since, from, now)
 		h.Entries = append(h.Entries, v1beta1.HistoryEntry{Kind: kindOf(by), Begin: at, End: &at})
 		e = &h.Entries[len(h.Entries)-1]
-		explain(e, &d.why)
+		copyCause(e, &d.why)
 	}
 	e.Restarts = sum(e.Restarts, max(0, d.restarts()-restartsIn(&d.job.Status)))
 	d.history = h.bounded()
@@ -196,11 +196,11 @@ func spentOn(t *v1beta1.JobTime, kind v1beta1.HistoryKind) (seconds, devices int
 	return seconds, devices
 }
 
-// chronicle is a history that is being written.
-type chronicle struct{ *v1beta1.History }
+// historyDraft is a history that is being written.
+type historyDraft struct{ *v1beta1.History }
 
 // open returns the open entry of a kind; nil if there is none.
-func (h chronicle) open(kind v1beta1.HistoryKind) *v1beta1.HistoryEntry {
+func (h historyDraft) open(kind v1beta1.HistoryKind) *v1beta1.HistoryEntry {
 	for i := range h.Entries {
 		if e := &h.Entries[i]; e.Kind == kind && e.End == nil {
 			return e
@@ -210,7 +210,7 @@ func (h chronicle) open(kind v1beta1.HistoryKind) *v1beta1.HistoryEntry {
 }
 
 // loss returns the open entry of a loss; nil if there is none.
-func (h chronicle) loss() *v1beta1.HistoryEntry {
+func (h historyDraft) loss() *v1beta1.HistoryEntry {
 	for i := range h.Entries {
 		if e := &h.Entries[i]; e.Kind.IsLoss() && e.End == nil {
 			return e
@@ -220,7 +220,7 @@ func (h chronicle) loss() *v1beta1.HistoryEntry {
 }
 
 // cut lets no open entry begin after the end of the interval in which it began. An operator whose clock was ahead may have written a later time.
-func (h chronicle) cut(at metav1.Time) {
+func (h historyDraft) cut(at metav1.Time) {
 	for i := range h.Entries {
 		if e := &h.Entries[i]; e.End == nil && at.Before(&e.Begin) {
 			e.Begin = at
@@ -229,7 +229,7 @@ func (h chronicle) cut(at metav1.Time) {
 }
 
 // spend adds time to the open entry of a kind, or to its sum if there is none.
-func (h chronicle) spend(kind v1beta1.HistoryKind, n, devices int64) {
+func (h historyDraft) spend(kind v1beta1.HistoryKind, n, devices int64) {
 	if n <= 0 && devices <= 0 {
 		return
 	}
@@ -243,7 +243,7 @@ func (h chronicle) spend(kind v1beta1.HistoryKind, n, devices int64) {
 
 // close ends all open entries, except those of some kinds. It removes an entry of the start that took no time: a job may be paused or queued when it is first
 // seen.
-func (h chronicle) close(but []v1beta1.HistoryKind, at metav1.Time) {
+func (h historyDraft) close(but []v1beta1.HistoryKind, at metav1.Time) {
 	h.Entries = slices.DeleteFunc(h.Entries, func(e v1beta1.HistoryEntry) bool {
 		return e.Kind == v1beta1.HistoryStart && e.End == nil && !slices.Contains(but, e.Kind) && !e.Begin.Before(&at)
 	})
@@ -258,7 +258,7 @@ func (h chronicle) close(but []v1beta1.HistoryKind, at metav1.Time) {
 }
 
 // earlier returns the sum of the entries of a kind that are no longer listed.
-func (h chronicle) earlier(kind v1beta1.HistoryKind) *v1beta1.HistorySum {
+func (h historyDraft) earlier(kind v1beta1.HistoryKind) *v1beta1.HistorySum {
 	i := slices.IndexFunc(h.Earlier, func(s v1beta1.HistorySum) bool { return s.Kind == kind })
 	if i < 0 {
 		i = len(h.Earlier)
@@ -269,7 +269,7 @@ func (h chronicle) earlier(kind v1beta1.HistoryKind) *v1beta1.HistorySum {
 
 // bounded returns the history with its entries in the order in which they began. If there are too many, or they are too large, it adds the oldest to the
 // sums. Open entries stay.
-func (h chronicle) bounded() *v1beta1.History {
+func (h historyDraft) bounded() *v1beta1.History {
 	slices.SortStableFunc(h.Entries, func(a, b v1beta1.HistoryEntry) int { return a.Begin.Compare(b.Begin.Time) })
 	for len(h.Entries) > maxEntries || h.size() > maxHistory {
 		i := slices.IndexFunc(h.Entries, func(e v1beta1.HistoryEntry) bool { return e.End != nil })
@@ -284,7 +284,7 @@ func (h chronicle) bounded() *v1beta1.History {
 	return h.History
 }
 
-func (h chronicle) size() int {
+func (h historyDraft) size() int {
 	text, err := json.Marshal(h.History)
 	if err != nil {
 		return 0 // cannot happen: API types can always be written

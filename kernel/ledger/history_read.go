@@ -12,7 +12,7 @@ func historyOf(s *v1beta1.GenericJobStatus) *v1beta1.History {
 	if s.History == nil || isInOrder(s.History) {
 		return s.History
 	}
-	h := chronicle{s.History.DeepCopy()}
+	h := historyDraft{s.History.DeepCopy()}
 	h.Entries = slices.DeleteFunc(h.Entries, func(e v1beta1.HistoryEntry) bool { return !isKnown(e.Kind) || e.Begin.IsZero() })
 	for i := range h.Entries {
 		e := &h.Entries[i]

@@ -77,7 +77,7 @@ func (a *account) fails(by v1beta1.TimeCause, restarts int, from, now float64) {
 		for range restarts {
 			d.Replace(d.Types()[0], 0, ledger.Restart, time.Hour, false, at(now))
 		}
-		d.Because(v1beta1.HistoryEntry{Pod: "job-worker-0", Message: "no", Begin: metav1.NewTime(at(from))})
+		d.ExplainLoss(v1beta1.HistoryEntry{Pod: "job-worker-0", Message: "no", Begin: metav1.NewTime(at(from))})
 		d.Spend(&ledger.Present{Loss: by}, at(from), at(now))
 	})
 }
@@ -127,7 +127,7 @@ func TestARestartThatCostsNothingIsInTheHistory(t *testing.T) {
 	a.step(ledger.Present{Runs: true}, 20, 20)
 	a.write(120, func(d ledger.Draft) {
 		d.Replace(d.Types()[0], 1, ledger.Disruption, time.Hour, false, at(120))
-		d.Because(v1beta1.HistoryEntry{Pod: "job-worker-1", Node: "b", Begin: metav1.NewTime(at(100))})
+		d.ExplainLoss(v1beta1.HistoryEntry{Pod: "job-worker-1", Node: "b", Begin: metav1.NewTime(at(100))})
 		d.Spend(&ledger.Present{Loss: disruption, Runs: true}, at(20), at(120)) // enough of the others go on
 	})
 	require.Equal(t, []string{"Start 0-20 20 s", "Disruption 100-100 0 s 1 restarts"}, a.told())
@@ -141,7 +141,7 @@ func TestAFailureThatIsSeenInAPauseBeganWhenTheCodeEnded(t *testing.T) {
 	a.step(ledger.Present{Runs: true}, 20, 20)
 	a.step(ledger.Present{Paused: true}, 50, 50)
 	a.write(90, func(d ledger.Draft) {
-		d.Because(v1beta1.HistoryEntry{Begin: metav1.NewTime(at(60))})
+		d.ExplainLoss(v1beta1.HistoryEntry{Begin: metav1.NewTime(at(60))})
 		d.Spend(&ledger.Present{Paused: true, Loss: restart}, at(90), at(90))
 	})
 	require.Equal(t, []string{"Pause 50- 0 s", "Failure 60- 0 s"}, a.told()[1:])
@@ -156,7 +156,7 @@ func TestWhatWasToldOfAFailureIsCorrectedAsLongAsTheLossGoesOn(t *testing.T) {
 	a.step(ledger.Present{Runs: true}, 10, 20)
 	other := v1beta1.HistoryEntry{Pod: "job-worker-1", Cause: v1beta1.CauseHardware}
 	correct := func(pod string) {
-		a.write(200, func(d ledger.Draft) { d.Correct(v1beta1.HistoryEntry{Pod: pod, Message: "no"}, other) })
+		a.write(200, func(d ledger.Draft) { d.CorrectLoss(v1beta1.HistoryEntry{Pod: pod, Message: "no"}, other) })
 	}
 	a.fails(restart, 1, 100, 100)
 	correct("job-worker-7")
@@ -174,13 +174,13 @@ func TestWhatWasToldOfAFailureIsCorrectedAsLongAsTheLossGoesOn(t *testing.T) {
 	a.job.Status.CompletionTime = &metav1.Time{Time: at(400)}
 	d, err := ledger.Load(a.job)
 	require.NoError(t, err)
-	d.Correct(v1beta1.HistoryEntry{Pod: "job-worker-0", Message: "no"}, other)
+	d.CorrectLoss(v1beta1.HistoryEntry{Pod: "job-worker-0", Message: "no"}, other)
 	require.Equal(t, "job-worker-1", d.History().Entries[3].Pod, "kubelets tell of the ends of a job's code after its end, too")
 	none := newAccount(t)
 	none.job.Status.Phase, none.job.Status.Time = v1beta1.JobRunning, a.job.Status.Time
 	d, err = ledger.Load(none.job)
 	require.NoError(t, err)
-	d.Correct(v1beta1.HistoryEntry{Pod: "job-worker-0", Message: "no"}, other)
+	d.CorrectLoss(v1beta1.HistoryEntry{Pod: "job-worker-0", Message: "no"}, other)
 	require.Nil(t, d.History())
 }
 
@@ -197,7 +197,7 @@ func TestTenThousandRestartsStaySmall(t *testing.T) {
 		d, err := ledger.Load(a.job)
 		require.NoError(t, err)
 		d.Replace(d.Types()[0], 0, ledger.Disruption, time.Hour, false, at(now))
-		d.Because(v1beta1.HistoryEntry{
+		d.ExplainLoss(v1beta1.HistoryEntry{
 			Pod: "job-worker-0", Node: strings.Repeat("n", 63), Message: strings.Repeat("a word ", 22), Cause: v1beta1.CauseException, Begin: metav1.NewTime(at(now)),
 		})
 		d.Spend(&ledger.Present{Loss: causes[i%4]}, at(now), at(now))

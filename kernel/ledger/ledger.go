@@ -151,7 +151,8 @@ func isBlank(s v1beta1.GenericJobStatus) bool {
 // HasNoStatus reports whether the job has no status yet.
 func (l *Ledger) HasNoStatus() bool { return l.noStatus }
 
-// Edited reports whether existing pods may have been made from another spec, because of an edit that this draft answers: see AnswerEdit.
+// Edited reports whether existing pods may have been made from another spec, because of an edit that this draft answers: see
+// BeginModeGenerationIfEdited.
 func (l *Ledger) Edited() bool { return l.edited }
 
 // isEdited reports whether existing pods may have been made from another spec, because of an edit. The CRD lets users edit everything as long as there is

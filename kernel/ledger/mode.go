@@ -55,9 +55,9 @@ func (l *Ledger) wanted() string { return spec.Mode(l.job, l.pauses > 0) }
 // SetStartTime notes when the job began.
 func (d Draft) SetStartTime(at time.Time) { d.startTime = &metav1.Time{Time: at} }
 
-// Recognise notes that a job has begun, if it has pods though its status has no start time. It began when its first pod was created. The deadline must not
-// count from a later write, which an operator may make after a long outage.
-func (d Draft) Recognise(firstPod, now time.Time) {
+// SetMissingStartTime notes that a job has begun, if it has pods though its status has no start time. It began when its first pod was created. The
+// deadline must not count from a later write, which an operator may make after a long outage.
+func (d Draft) SetMissingStartTime(firstPod, now time.Time) {
 	if d.startTime != nil || d.job.Status.CompletionTime != nil || firstPod.IsZero() {
 		return
 	}
@@ -79,7 +79,7 @@ func stops(mode string) bool { return mode == spec.ModePaused || mode == spec.Mo
 // Switch changes to the run mode that the spec asks for, or to ModeQueued if the job is queued. A queued job is paused by its queue, and not by its
 // user. Each change begins a mode generation, and pods of earlier ones are stopped.
 //
-// A job may be paused before its first status is written. Whether it had begun then shows by its pods: see Recognise.
+// A job may be paused before its first status is written. Whether it had begun then shows by its pods: see SetMissingStartTime.
 func (d Draft) Switch(now time.Time, queued bool) {
 	mode, old := d.wanted(), d.mode
 	if queued {
@@ -118,9 +118,9 @@ func (d Draft) pauseClock(now time.Time) {
 	d.pauses++
 }
 
-// AnswerEdit begins a mode generation if existing pods may have been made from another spec, and notes the spec from which pods are made now. It comes
-// before anything is counted, because it does not matter how pods of another spec end, unless they have done their work.
-func (d Draft) AnswerEdit() {
+// BeginModeGenerationIfEdited begins a mode generation if existing pods may have been made from another spec, and notes the spec from which pods are
+// made now. It comes before anything is counted, because it does not matter how pods of another spec end, unless they have done their work.
+func (d Draft) BeginModeGenerationIfEdited() {
 	if d.edited {
 		d.beginModeGeneration()
 	}
@@ -129,8 +129,8 @@ func (d Draft) AnswerEdit() {
 	}
 }
 
-// ForgetUnstarted notes that code of the job has started, or that the job is over. From then on users can edit templates only in a pause.
-func (d Draft) ForgetUnstarted() { d.unstarted = "" }
+// NoteCodeStarted notes that code of the job has started, or that the job is over. From then on users can edit templates only in a pause.
+func (d Draft) NoteCodeStarted() { d.unstarted = "" }
 
 // Seconds returns n seconds as a Duration, at most about 146 years. That is half of the longest Duration, so that the sum of two fits.
 func Seconds(n int64) time.Duration {

@@ -104,7 +104,7 @@ func TestRecognise(t *testing.T) {
 			if tc.pod > 0 {
 				pod = minute(tc.pod)
 			}
-			d.Recognise(pod, minute(10))
+			d.SetMissingStartTime(pod, minute(10))
 			require.Equal(t, tc.want, saved(d, minute(10)))
 		})
 	}
@@ -169,10 +169,10 @@ func TestRenew(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			d := load(t, jobOf(2, stored(tc.was), func(job *v1beta1.GenericJob) { job.Generation = tc.generation }))
-			d.AnswerEdit()
+			d.BeginModeGenerationIfEdited()
 			require.Equal(t, tc.want, d.ModeGeneration())
 			require.Equal(t, tc.hash, d.unstarted)
-			d.ForgetUnstarted()
+			d.NoteCodeStarted()
 			require.False(t, d.Unstarted())
 		})
 	}

@@ -15,42 +15,44 @@ import (
 // avoided already, Avoid finds which nodes new pods avoid. That is stored, so a node stays avoided even if another one would deserve its place.
 
 const (
-	// maxBlamed is for how many nodes the CRD allows failures. maxLost is how many lost nodes are avoided at most.
-	maxBlamed, maxLost = 16, 16
+	// maxFailedNodes is for how many nodes the CRD allows failures. maxLost is how many lost nodes are avoided at most.
+	maxFailedNodes, maxLost = 16, 16
 	// maxTimes is how many failures of one node are kept.
 	maxTimes = 10
 )
 
-// Blame is what speaks against a node. The CRD bounds its Message.
-type Blame struct {
+// NodeFailure is what speaks against a node. The CRD bounds its Message.
+type NodeFailure struct {
 	Node    string
 	Reason  v1beta1.AvoidReason
 	Message string
 }
 
-// Blame notes something that speaks against a node. If there are too many nodes, it forgets the one whose last failure is the oldest.
-func (d Draft) Blame(b Blame, now time.Time) { d.blameAt(b, metav1.NewTime(now.Truncate(time.Second))) }
+// AddNodeFailure notes something that speaks against a node. If there are too many nodes, it forgets the one whose last failure is the oldest.
+func (d Draft) AddNodeFailure(f NodeFailure, now time.Time) {
+	d.addNodeFailure(f, metav1.NewTime(now.Truncate(time.Second)))
+}
 
-// blameAt notes something that happened at a time. The node is told of by what happened last, which may be known already.
-func (d Draft) blameAt(b Blame, at metav1.Time) {
-	if !spec.Avoidance(d.job).Counts || b.Node == "" {
+// addNodeFailure notes something that happened at a time. The node is told of by what happened last, which may be known already.
+func (d Draft) addNodeFailure(f NodeFailure, at metav1.Time) {
+	if !spec.Avoidance(d.job).Counts || f.Node == "" {
 		return
 	}
-	n := v1beta1.NodeFailures{Node: b.Node}
-	if i := d.blamed(b.Node); i >= 0 {
+	n := v1beta1.NodeFailures{Node: f.Node}
+	if i := d.failuresIndex(f.Node); i >= 0 {
 		n = d.nodeFailures[i]
 	}
-	d.nodeFailures = d.others(b.Node)
+	d.nodeFailures = d.others(f.Node)
 	if !at.Time.Before(last(n)) {
 		for i := range d.nodeFailures {
-			if b.Reason == v1beta1.AvoidFailed { // Unblame takes back only the last failure, so the others need no earlier one
+			if f.Reason == v1beta1.AvoidFailed { // RemoveNodeFailure takes back only the last failure, so the others need no earlier one
 				d.nodeFailures[i].Earlier = nil
 			}
 		}
-		if n.Earlier = nil; len(n.Times) > 0 && b.Reason == v1beta1.AvoidFailed {
+		if n.Earlier = nil; len(n.Times) > 0 && f.Reason == v1beta1.AvoidFailed {
 			n.Earlier = &v1beta1.EarlierFailure{Reason: n.Reason, Message: n.Message, Enough: n.Enough}
 		}
-		n.Reason, n.Message = b.Reason, b.Message
+		n.Reason, n.Message = f.Reason, f.Message
 	}
 	n.Times = append(slices.Clone(n.Times), at)
 	slices.SortFunc(n.Times, func(a, b metav1.Time) int { return a.Compare(b.Time) })
@@ -59,16 +61,16 @@ func (d Draft) blameAt(b Blame, at metav1.Time) {
 	slices.SortFunc(d.nodeFailures, func(a, b v1beta1.NodeFailures) int {
 		return cmp.Or(last(a).Compare(last(b)), cmp.Compare(a.Node, b.Node))
 	})
-	if len(d.nodeFailures) > maxBlamed {
+	if len(d.nodeFailures) > maxFailedNodes {
 		i := slices.IndexFunc(d.nodeFailures, func(n v1beta1.NodeFailures) bool { return !d.IsBad(n.Node) })
 		d.nodeFailures = slices.Delete(d.nodeFailures, max(0, i), max(0, i)+1)
 	}
 }
 
-// Unblame takes back the last failure of code on a node, because another failure came first. The node is then told of by what happened before. Unblame
-// returns when the failure was recorded; zero if there is none to take back.
-func (d Draft) Unblame(node string) time.Time {
-	i := d.blamed(node)
+// RemoveNodeFailure takes back the last failure of code on a node, because another failure came first. The node is then told of by what happened
+// before. RemoveNodeFailure returns when the failure was recorded; zero if there is none to take back.
+func (d Draft) RemoveNodeFailure(node string) time.Time {
+	i := d.failuresIndex(node)
 	if i < 0 || d.nodeFailures[i].Reason != v1beta1.AvoidFailed {
 		return time.Time{}
 	}
@@ -88,16 +90,16 @@ func (d Draft) Unblame(node string) time.Time {
 	return at
 }
 
-// Suffice notes that the last failure of a node is enough by itself to avoid the node.
-func (d Draft) Suffice(node string) {
-	if i := d.blamed(node); i >= 0 {
+// AvoidAtOnce notes that the last failure of a node is enough by itself to avoid the node.
+func (d Draft) AvoidAtOnce(node string) {
+	if i := d.failuresIndex(node); i >= 0 {
 		d.nodeFailures = slices.Clone(d.nodeFailures)
 		d.nodeFailures[i].Enough = new(metav1.NewTime(last(d.nodeFailures[i])))
 	}
 }
 
-// blamed returns the index of a node in nodeFailures; -1 if it has no failures.
-func (l *Ledger) blamed(node string) int {
+// failuresIndex returns the index of a node in nodeFailures; -1 if it has no failures.
+func (l *Ledger) failuresIndex(node string) int {
 	return slices.IndexFunc(l.nodeFailures, func(n v1beta1.NodeFailures) bool { return n.Node == node })
 }
 
@@ -114,37 +116,38 @@ func last(n v1beta1.NodeFailures) time.Time {
 	return n.Times[len(n.Times)-1].Time
 }
 
-// Lose notes that a node is lost, and since when. New pods avoid it until it answers. If the job has failed there too often, they avoid it until these
-// failures have faded. One loss counts once, however long it lasts: its time identifies it. If too many nodes are lost, one that was left out stays out.
-func (d Draft) Lose(b Blame, since, now time.Time) {
+// AddLostNode notes that a node is lost, and since when. New pods avoid it until it answers. If the job has failed there too often, they avoid it
+// until these failures have faded. One loss counts once, however long it lasts: its time identifies it. If too many nodes are lost, one that was
+// left out stays out.
+func (d Draft) AddLostNode(f NodeFailure, since, now time.Time) {
 	policy := spec.Avoidance(d.job)
-	if !policy.Loses || b.Node == "" {
+	if !policy.Loses || f.Node == "" {
 		return
 	}
 	at := metav1.NewTime(since.Truncate(time.Second))
-	if i := d.blamed(b.Node); !faded(policy, at, now) && (i < 0 || !slices.ContainsFunc(d.nodeFailures[i].Times, func(t metav1.Time) bool { return t.Equal(&at) })) {
-		d.blameAt(b, at)
+	if i := d.failuresIndex(f.Node); !faded(policy, at, now) && (i < 0 || !slices.ContainsFunc(d.nodeFailures[i].Times, func(t metav1.Time) bool { return t.Equal(&at) })) {
+		d.addNodeFailure(f, at)
 	}
 	staysBad := slices.ContainsFunc(d.bad, func(n v1beta1.AvoidedNode) bool { // a node that is avoided for a condition has no Until
-		return n.Node == b.Node && (n.Until == nil || n.Until.After(now))
+		return n.Node == f.Node && (n.Until == nil || n.Until.After(now))
 	})
-	if staysBad || has(d.lost, b.Node) || len(d.lost) >= maxLost && !at.After(d.lost[0].Since.Time) {
+	if staysBad || has(d.lost, f.Node) || len(d.lost) >= maxLost && !at.After(d.lost[0].Since.Time) {
 		return
 	}
 	d.lost = append(slices.Clone(d.lost), v1beta1.AvoidedNode{
-		Node: b.Node, Reason: v1beta1.AvoidLost, Message: b.Message, Since: metav1.NewTime(now.Truncate(time.Second)),
+		Node: f.Node, Reason: v1beta1.AvoidLost, Message: f.Message, Since: metav1.NewTime(now.Truncate(time.Second)),
 	})
 	d.lost = d.lost[max(0, len(d.lost)-maxLost):]
 }
 
-// Find notes that a lost node answers again.
-func (d Draft) Find(node string) {
+// RemoveLostNode notes that a lost node answers again.
+func (d Draft) RemoveLostNode(node string) {
 	d.lost = slices.DeleteFunc(slices.Clone(d.lost), func(n v1beta1.AvoidedNode) bool { return n.Node == node })
 }
 
-// Avoid finds which nodes are avoided, for failures of the job and for other faults. There is how many nodes the cluster has; 0 if that is not known. At
-// least one of them is not avoided.
-func (d Draft) Avoid(now time.Time, there int, faults []Fault) {
+// Avoid finds which nodes are avoided, for failures of the job and for other problems. There is how many nodes the cluster has; 0 if that is not
+// known. At least one of them is not avoided.
+func (d Draft) Avoid(now time.Time, there int, problems []NodeProblem) {
 	policy := spec.Avoidance(d.job)
 	if !policy.Loses {
 		d.lost = nil
@@ -154,7 +157,7 @@ func (d Draft) Avoid(now time.Time, there int, faults []Fault) {
 	if there > 0 {
 		most = min(most, max(0, there-1-len(d.lost)))
 	}
-	d.bad = d.keep(d.deserving(policy, faults, now), most, now)
+	d.bad = d.chooseAvoided(d.nodesToAvoid(policy, problems, now), most, now)
 	d.lost = slices.DeleteFunc(slices.Clone(d.lost), func(n v1beta1.AvoidedNode) bool { return d.IsBad(n.Node) })
 }
 
@@ -178,14 +181,14 @@ func faded(policy spec.AvoidPolicy, at metav1.Time, now time.Time) bool {
 	return now.Sub(at.Time).Abs() >= policy.Within
 }
 
-// AvoidedNodes returns the nodes that new pods avoid, each once: first those with failures or other faults, then lost ones. A node may be both in a job
-// that ends, for which Avoid is not called.
+// AvoidedNodes returns the nodes that new pods avoid, each once: first those with failures or other problems, then lost ones. A node may be both in
+// a job that ends, for which Avoid is not called.
 func (l *Ledger) AvoidedNodes() []v1beta1.AvoidedNode {
 	lost := slices.DeleteFunc(slices.Clone(l.lost), func(n v1beta1.AvoidedNode) bool { return l.IsBad(n.Node) })
 	return slices.Concat(l.bad, lost)
 }
 
-// BadNodes returns the names of nodes that new pods avoid for failures and other faults.
+// BadNodes returns the names of nodes that new pods avoid for failures and other problems.
 func (l *Ledger) BadNodes() (names []string) {
 	for _, n := range l.bad {
 		names = append(names, n.Node)
@@ -193,7 +196,7 @@ func (l *Ledger) BadNodes() (names []string) {
 	return names
 }
 
-// IsBad reports whether new pods avoid a node for failures or other faults.
+// IsBad reports whether new pods avoid a node for failures or other problems.
 func (l *Ledger) IsBad(node string) bool { return has(l.bad, node) }
 
 // Avoids reports whether new pods avoid a node.
@@ -234,7 +237,7 @@ func nodesOf(s *v1beta1.GenericJobStatus) (n nodes) {
 			n.bad = append(n.bad, a)
 		}
 	}
-	n.bad, n.lost = n.bad[:min(len(n.bad), maxBlamed)], n.lost[max(0, len(n.lost)-maxLost):] // together they are as many as the CRD takes
+	n.bad, n.lost = n.bad[:min(len(n.bad), maxFailedNodes)], n.lost[max(0, len(n.lost)-maxLost):] // together they are as many as the CRD takes
 	return n
 }
 

@@ -15,21 +15,21 @@ func TestWhatHappenedBeforeAFailureIsKnownUntilThatIsTakenBack(t *testing.T) {
 	a := newAccount(t)
 	a.job.Spec.AvoidNodes = &v1beta1.AvoidNodes{}
 	a.write(0, func(d ledger.Draft) {
-		d.Blame(ledger.Blame{Node: "a", Reason: v1beta1.AvoidRejected, Message: "no device"}, at(0))
+		d.AddNodeFailure(ledger.NodeFailure{Node: "a", Reason: v1beta1.AvoidRejected, Message: "no device"}, at(0))
 	})
 	a.write(10, func(d ledger.Draft) {
-		d.Blame(ledger.Blame{Node: "a", Reason: v1beta1.AvoidFailed, Message: "exit code 1"}, at(10))
+		d.AddNodeFailure(ledger.NodeFailure{Node: "a", Reason: v1beta1.AvoidFailed, Message: "exit code 1"}, at(10))
 	})
 	a.write(20, func(d ledger.Draft) {
-		d.Lose(ledger.Blame{Node: "b", Reason: v1beta1.AvoidLost}, at(5), at(20))
+		d.AddLostNode(ledger.NodeFailure{Node: "b", Reason: v1beta1.AvoidLost}, at(5), at(20))
 		for i := range 20 {
-			d.Lose(ledger.Blame{Node: fmt.Sprint("c", i), Reason: v1beta1.AvoidLost}, at(-1), at(20)) // too many to be kept
+			d.AddLostNode(ledger.NodeFailure{Node: fmt.Sprint("c", i), Reason: v1beta1.AvoidLost}, at(-1), at(20)) // too many to be kept
 		}
-		d.Blame(ledger.Blame{Node: "z", Reason: v1beta1.AvoidRejected}, at(20))
+		d.AddNodeFailure(ledger.NodeFailure{Node: "z", Reason: v1beta1.AvoidRejected}, at(20))
 	})
 	a.write(21, func(d ledger.Draft) {
-		require.Equal(t, at(10), d.Unblame("a").UTC())
-		d.Blame(ledger.Blame{Node: "b", Reason: v1beta1.AvoidFailed}, at(21))
+		require.Equal(t, at(10), d.RemoveNodeFailure("a").UTC())
+		d.AddNodeFailure(ledger.NodeFailure{Node: "b", Reason: v1beta1.AvoidFailed}, at(21))
 	})
 	for _, n := range a.job.Status.NodeFailures {
 		if n.Node == "a" {

@@ -86,7 +86,7 @@ func (d Draft) KeepTime(now time.Time) {
 	on := v1beta1.OpenTime{Cause: v1beta1.TimeStarting, Since: at}
 	on.Replicas, on.Devices = d.size()
 	d.time = &v1beta1.JobTime{Since: at, Open: &on}
-	d.history = begin(d.time).History
+	d.history = newHistory(d.time).History
 }
 
 // Spend begins the interval that follows from the present facts, at a time. That time is cut to lie between the beginning of the open interval and now,
@@ -104,7 +104,7 @@ func (d Draft) Spend(p *Present, from, now time.Time) {
 		from = d.time.Since.Time // nothing is stored yet, so this has held from the beginning
 	}
 	d.spend(next, from, now)
-	d.count(p.Loss, from, now)
+	d.countRestarts(p.Loss, from, now)
 }
 
 // Trained notes that the job has trained since a time, though the open interval has another cause. It does nothing in an interval in which the job has no
@@ -137,7 +137,7 @@ func (d Draft) EndTime(now time.Time) {
 	closeAt(t, now)
 	t.Open = nil
 	d.time = t
-	d.follow(before, now, now)
+	d.updateHistory(before, now, now)
 	d.endRecovery()
 }
 
@@ -170,7 +170,7 @@ func (d Draft) spend(next v1beta1.OpenTime, from, now time.Time) {
 	next.Since = d.time.Open.Since
 	d.recover(on, &next, now)
 	d.time.Open = &next
-	d.follow(before, from, now)
+	d.updateHistory(before, from, now)
 }
 
 // noteStep notes the step at which the job stops training, as far as it has told steps.

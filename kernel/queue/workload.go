@@ -72,7 +72,7 @@ func Workload(job *v1beta1.GenericJob, in v1beta1.KueueScheduler, requests []Req
 func (p Request) template() map[string]any {
 	t := p.Template
 	slim := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: t.Labels, Annotations: t.Annotations}, Spec: *t.Spec.DeepCopy()}
-	spec.KeepOff(&slim.Spec, p.Avoids)
+	spec.ExcludeNodes(&slim.Spec, p.Avoids)
 	slim.Spec.RestartPolicy = corev1.RestartPolicyNever
 	if requests := spec.PodRequests(&slim.Spec); requests != nil {
 		slim.Spec.Resources.Requests = requests // versions of Kueue derive different ones from limits, or none

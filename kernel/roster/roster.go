@@ -17,8 +17,8 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
-	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
@@ -36,7 +36,7 @@ type Roster struct {
 	Names spec.Names
 
 	ledger *ledger.Ledger
-	judge  ending.Judge
+	judge  podstate.Judge
 }
 
 // Type is a replica type with its pods.
@@ -44,7 +44,7 @@ type Type struct {
 	*ledger.Account
 	// Pods are the pods by rank; nil for a rank without one. They must not be changed.
 	Pods    []*corev1.Pod
-	numbers []*ending.Numbers // by rank; read once from the pods, because a reconcile asks for them many times
+	numbers []*podstate.Numbers // by rank; read once from the pods, because a reconcile asks for them many times
 }
 
 // none are the Pods of every type that has no pods. They are shared, so that a reconcile needs no memory for them. A job of a few kilobytes may have
@@ -61,12 +61,12 @@ type ScaledDownPod struct {
 }
 
 // Of puts each pod that the job controls at its rank, or among the scaled-down pods.
-func Of(job *v1beta1.GenericJob, l *ledger.Ledger, pods []*corev1.Pod, judge ending.Judge) *Roster {
+func Of(job *v1beta1.GenericJob, l *ledger.Ledger, pods []*corev1.Pod, judge podstate.Judge) *Roster {
 	r := &Roster{ledger: l, judge: judge, Names: spec.NamesOf(job), Types: make([]Type, 0, len(l.Types()))}
 	for _, a := range l.Types() {
 		r.Types = append(r.Types, Type{Account: a, Pods: none[:a.N:a.N]})
 	}
-	numbers := make([]ending.Numbers, len(pods))
+	numbers := make([]podstate.Numbers, len(pods))
 	for i, pod := range pods {
 		if metav1.IsControlledBy(pod, job) {
 			r.add(job, pod, &numbers[i])
@@ -76,8 +76,8 @@ func Of(job *v1beta1.GenericJob, l *ledger.Ledger, pods []*corev1.Pod, judge end
 	return r
 }
 
-func (r *Roster) add(job *v1beta1.GenericJob, pod *corev1.Pod, m *ending.Numbers) {
-	*m = ending.NumbersOf(pod)
+func (r *Roster) add(job *v1beta1.GenericJob, pod *corev1.Pod, m *podstate.Numbers) {
+	*m = podstate.NumbersOf(pod)
 	name, rank, is := ReplicaOf(r.Names, pod)
 	if !is {
 		return
@@ -101,15 +101,15 @@ func (r *Roster) add(job *v1beta1.GenericJob, pod *corev1.Pod, m *ending.Numbers
 // ReplicaOf returns the replica of a pod that a job controls, if the pod has the name of one. Otherwise the operator did not make the pod, though it
 // claims the job as its controller, and leaves it alone.
 func ReplicaOf(names spec.Names, pod *corev1.Pod) (replicaType string, rank int, is bool) {
-	replicaType, rank = pod.Labels[v1beta1.LabelReplicaType], ending.Number(pod, v1beta1.LabelReplicaRank)
+	replicaType, rank = pod.Labels[v1beta1.LabelReplicaType], podstate.Number(pod, v1beta1.LabelReplicaRank)
 	is = rank >= 0 && rank < spec.MaxReplicas && (names.Is(pod.Name, replicaType, rank) || names.Was(pod.Name, replicaType, rank))
 	return replicaType, rank, is
 }
 
 // put notes the pod of a replica.
-func (t *Type) put(rank int, pod *corev1.Pod, m *ending.Numbers) {
+func (t *Type) put(rank int, pod *corev1.Pod, m *podstate.Numbers) {
 	if t.numbers == nil {
-		t.Pods, t.numbers = make([]*corev1.Pod, t.N), make([]*ending.Numbers, t.N)
+		t.Pods, t.numbers = make([]*corev1.Pod, t.N), make([]*podstate.Numbers, t.N)
 	}
 	t.Pods[rank], t.numbers[rank] = pod, m
 }
@@ -128,11 +128,13 @@ func (r *Roster) Replicas() iter.Seq2[*Type, int] {
 }
 
 // Pod returns the pod of a replica that has one.
-func (t *Type) Pod(rank int) ending.Pod { return ending.Pod{Pod: t.Pods[rank], Template: &t.Template} }
+func (t *Type) Pod(rank int) podstate.Pod {
+	return podstate.Pod{Pod: t.Pods[rank], Template: &t.Template}
+}
 
-// Ending says what the pod of a replica that has not finished means.
-func (r *Roster) Ending(t *Type, rank int) ending.Ending {
-	return r.judge.Of(t.Pod(rank), t.numbers[rank], ending.Replica{
+// State says what the pod of a replica that has not finished means.
+func (r *Roster) State(t *Type, rank int) podstate.State {
+	return r.judge.Of(t.Pod(rank), t.numbers[rank], podstate.Replica{
 		Attempt: r.ledger.Attempt(t.Account, rank), ModeGeneration: r.ledger.ModeGeneration(), RunsAgain: r.ledger.RunsAgain(t.Account, rank), Always: t.Policy.Allows(0),
 		Obsolete: r.IsObsolete(t, rank), Exits: t.Exits(rank, t.Pods[rank].UID), BarrierIsOpen: r.ledger.BarrierIsOpen(), InPlace: r.ledger.InPlace(),
 	})
@@ -150,13 +152,13 @@ func (t *Type) Order(rank int) *inplace.Order { return t.numbers[rank].Order }
 // Made returns the attempt that the pod of a replica was made for.
 func (t *Type) Made(rank int) int { return t.numbers[rank].Attempt }
 
-// NodeLoss describes a replica whose pod's node is not Ready; see ending.Judge.NodeLoss.
-func (r *Roster) NodeLoss(t *Type, rank int) *ending.NodeLoss { return r.judge.NodeLoss(t.Pod(rank)) }
+// NodeLoss describes a replica whose pod's node is not Ready; see podstate.Judge.NodeLoss.
+func (r *Roster) NodeLoss(t *Type, rank int) *podstate.NodeLoss { return r.judge.NodeLoss(t.Pod(rank)) }
 
-// IsOverdue reports whether a pod is Terminating whose node must be dead; see ending.Judge.Overdue.
+// IsOverdue reports whether a pod is Terminating whose node must be dead; see podstate.Judge.Overdue.
 func (r *Roster) IsOverdue(pod *corev1.Pod) bool { return r.judge.Overdue(pod) }
 
-// Waiting says why a pod does not run; see ending.Judge.Waiting.
+// Waiting says why a pod does not run; see podstate.Judge.Waiting.
 func (r *Roster) Waiting(pod *corev1.Pod) (reason, message string) { return r.judge.Waiting(pod) }
 
 // IsSuperseded reports whether the ledger has moved past the pod of a replica: how it ends does not matter.
@@ -167,23 +169,23 @@ func (r *Roster) IsSuperseded(t *Type, rank int) bool {
 	case r.IsObsolete(t, rank):
 		return true
 	default:
-		return m.Behind(r.ledger.Attempt(t.Account, rank), r.ledger.BarrierIsOpen()) && !ending.CanGoOn(t.Pods[rank])
+		return m.Behind(r.ledger.Attempt(t.Account, rank), r.ledger.BarrierIsOpen()) && !podstate.CanGoOn(t.Pods[rank])
 	}
 }
 
 // IsUnwanted reports whether a replica has a living pod that the operator stops. The pod was made for an earlier mode generation, or is to be
-// replaced. That includes such a pod whose ending is AwaitingPhase.
+// replaced. That includes such a pod whose state is AwaitingPhase.
 func (r *Roster) IsUnwanted(t *Type, rank int) bool {
 	pod := t.Pods[rank]
 	if pod == nil {
 		return false
 	}
-	mayBe := ending.IsOld(pod, t.numbers[rank], r.ledger.ModeGeneration()) || r.ledger.InPlace() && r.IsObsolete(t, rank)
+	mayBe := podstate.IsOld(pod, t.numbers[rank], r.ledger.ModeGeneration()) || r.ledger.InPlace() && r.IsObsolete(t, rank)
 	if !mayBe { // this is so for almost all pods, and saves the time to judge them
 		return false
 	}
-	is := r.Ending(t, rank)
-	return is == ending.Unwanted || is == ending.AwaitingPhase
+	is := r.State(t, rank)
+	return is == podstate.Unwanted || is == podstate.AwaitingPhase
 }
 
 // IsStranded reports whether the container of a replica's pod has ended and is not started again, whatever the ledger says of the pod.

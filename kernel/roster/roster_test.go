@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
@@ -74,7 +74,7 @@ func rosterOf(t *testing.T, job *v1beta1.GenericJob, pods ...*corev1.Pod) *Roste
 	t.Helper()
 	d, err := ledger.Load(job)
 	require.NoError(t, err)
-	return Of(job, d.Ledger, pods, ending.Judge{Now: start})
+	return Of(job, d.Ledger, pods, podstate.Judge{Now: start})
 }
 
 // replicasWithPods says of which replica each pod is, as "worker-1" or "scaled down worker-7".
@@ -217,19 +217,19 @@ func TestEndingsAreToldByTheReplicasOwnAccount(t *testing.T) {
 	tests := map[string]struct {
 		job  *v1beta1.GenericJob
 		pod  *corev1.Pod // of worker 1, which is in attempt 1 and mode generation 2
-		want ending.Ending
+		want podstate.State
 	}{
-		"it lives":                          {jobOf(), podOf("worker", 1, 1, phase(corev1.PodRunning)), ending.Alive},
-		"it was made for another mode":      {jobOf(), podOf("worker", 1, 1, phase(corev1.PodRunning), label(v1beta1.LabelModeGeneration, "1")), ending.Unwanted},
-		"the ledger has moved past it":      {jobOf(), podOf("worker", 1, 0, done), ending.Superseded},
-		"a success of another mode is one":  {jobOf(), podOf("worker", 1, 1, done, label(v1beta1.LabelModeGeneration, "1")), ending.Succeeded},
-		"unless the replica runs again":     {jobOf(always), podOf("worker", 1, 1, done, label(v1beta1.LabelModeGeneration, "1")), ending.Superseded},
-		"a success of this mode is counted": {jobOf(always), podOf("worker", 1, 1, done), ending.Succeeded},
+		"it lives":                          {jobOf(), podOf("worker", 1, 1, phase(corev1.PodRunning)), podstate.Alive},
+		"it was made for another mode":      {jobOf(), podOf("worker", 1, 1, phase(corev1.PodRunning), label(v1beta1.LabelModeGeneration, "1")), podstate.Unwanted},
+		"the ledger has moved past it":      {jobOf(), podOf("worker", 1, 0, done), podstate.Superseded},
+		"a success of another mode is one":  {jobOf(), podOf("worker", 1, 1, done, label(v1beta1.LabelModeGeneration, "1")), podstate.Succeeded},
+		"unless the replica runs again":     {jobOf(always), podOf("worker", 1, 1, done, label(v1beta1.LabelModeGeneration, "1")), podstate.Superseded},
+		"a success of this mode is counted": {jobOf(always), podOf("worker", 1, 1, done), podstate.Succeeded},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			r := rosterOf(t, tc.job, podOf("worker", 0, 0), tc.pod)
-			require.Equal(t, tc.want, r.Ending(&r.Types[0], 1))
+			require.Equal(t, tc.want, r.State(&r.Types[0], 1))
 		})
 	}
 }

@@ -72,9 +72,9 @@ func NamesItsNode(pod *corev1.PodSpec) bool {
 	return pod.NodeName != "" || pod.NodeSelector[corev1.LabelHostname] != ""
 }
 
-// KeepOff has a pod avoid nodes, by a required affinity in each of its node selector terms, and reports whether it does. Terms are alternatives, so one that
-// lacks it would let the pod go there. A pod whose template names its node is left alone: it can go nowhere else.
-func KeepOff(pod *corev1.PodSpec, nodes []string) bool {
+// ExcludeNodes has a pod avoid nodes, by a required affinity in each of its node selector terms, and reports whether it does. Terms are
+// alternatives, so one that lacks it would let the pod go there. A pod whose template names its node is left alone: it can go nowhere else.
+func ExcludeNodes(pod *corev1.PodSpec, nodes []string) bool {
 	if len(nodes) == 0 || NamesItsNode(pod) {
 		return false
 	}

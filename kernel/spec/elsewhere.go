@@ -8,8 +8,8 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// NoElsewhere says why rules of a failure policy send no replica elsewhere, and what to do about it. It is "" if they can, or if no rule does.
-func NoElsewhere(s *v1beta1.GenericJobSpec) string {
+// WhyNoElsewhere says why rules of a failure policy send no replica elsewhere, and what to do about it. It is "" if they can, or if no rule does.
+func WhyNoElsewhere(s *v1beta1.GenericJobSpec) string {
 	if s.FailurePolicy == nil {
 		return ""
 	}

@@ -8,13 +8,13 @@ const HeartbeatStartup int32 = 1800
 // HeartbeatSteady is the default for how many seconds code has from one sign of life to the next.
 const HeartbeatSteady int32 = 600
 
-// Unwatched says for which replicas nobody looks for signs of life, though the job asks for it. It says why, and what to do about it.
-func Unwatched(s *v1beta1.GenericJobSpec, noWrapper bool) []string {
+// WhyNoHeartbeat says for which replicas nobody looks for signs of life, though the job asks for it. It says why, and what to do about it.
+func WhyNoHeartbeat(s *v1beta1.GenericJobSpec, noWrapper bool) []string {
 	if s.Heartbeat == nil {
 		return nil
 	}
 	if noWrapper {
 		return []string{"nobody looks for signs of life: " + withoutWrapper}
 	}
-	return lacking(s, "nobody looks for signs of life of type %s: %s", NotWrapped)
+	return lacking(s, "nobody looks for signs of life of type %s: %s", WhyNoWrapper)
 }

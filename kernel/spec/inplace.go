@@ -21,8 +21,8 @@ func Main(template *corev1.PodTemplateSpec) int {
 	return -1
 }
 
-// NotWrapped says why the operator cannot start the code of a replica spec's pods itself, and what to do about it; "" if it can.
-func NotWrapped(r *v1beta1.ReplicaSpec) string {
+// WhyNoWrapper says why the operator cannot start the code of a replica spec's pods itself, and what to do about it; "" if it can.
+func WhyNoWrapper(r *v1beta1.ReplicaSpec) string {
 	i := Main(&r.Template)
 	switch {
 	case i < 0:
@@ -36,9 +36,9 @@ func NotWrapped(r *v1beta1.ReplicaSpec) string {
 	}
 }
 
-// NotInPlace says why the pods of a replica spec cannot be restarted in place, and what to do about it; "" if they can.
-func NotInPlace(r *v1beta1.ReplicaSpec) string {
-	if why := NotWrapped(r); why != "" {
+// WhyTypeNotInPlace says why the pods of a replica spec cannot be restarted in place, and what to do about it; "" if they can.
+func WhyTypeNotInPlace(r *v1beta1.ReplicaSpec) string {
+	if why := WhyNoWrapper(r); why != "" {
 		return why
 	}
 	c := &r.Template.Spec.Containers[Main(&r.Template)]
@@ -60,15 +60,15 @@ func NotInPlace(r *v1beta1.ReplicaSpec) string {
 // withoutWrapper says why no pod is made to be restarted in place, or watched, and what to do about it.
 const withoutWrapper = "this operator has no image with the wrapper. Run it in a pod, or set its flag --wrapper-image"
 
-// Replaced says which pods of a job that asks for restarts in place are replaced nevertheless, why, and what to do about it.
-func Replaced(s *v1beta1.GenericJobSpec, noWrapper bool) []string {
+// WhyNotInPlace says which pods of a job that asks for restarts in place are replaced nevertheless, why, and what to do about it.
+func WhyNotInPlace(s *v1beta1.GenericJobSpec, noWrapper bool) []string {
 	if s.RestartStrategy != v1beta1.RestartInPlace {
 		return nil
 	}
 	if noWrapper {
 		return []string{"pods are replaced: " + withoutWrapper}
 	}
-	return lacking(s, "pods of type %s are replaced: %s", NotInPlace)
+	return lacking(s, "pods of type %s are replaced: %s", WhyTypeNotInPlace)
 }
 
 // lacking returns a sentence for each type that is not auxiliary and for which why gives a reason. The format words takes the type and the reason.

@@ -30,7 +30,7 @@ func TestNotInPlace(t *testing.T) {
 		r := v1beta1.ReplicaSpec{Type: "worker"}
 		r.Template.Spec.Containers = []corev1.Container{{Name: "main", Command: []string{"train"}}}
 		edit(&r.Template)
-		if got := NotInPlace(&r); want == "" {
+		if got := WhyTypeNotInPlace(&r); want == "" {
 			require.Empty(t, got)
 		} else {
 			require.Contains(t, got, want)
@@ -40,5 +40,5 @@ func TestNotInPlace(t *testing.T) {
 	r.Template.Annotations = map[string]string{v1beta1.AnnotationDefaultContainer: "main"}
 	r.Template.Spec.Containers = []corev1.Container{{Name: "logs"}, {Name: "main", Command: []string{"train"}}}
 	require.Equal(t, 1, Main(&r.Template))
-	require.Empty(t, NotInPlace(&r))
+	require.Empty(t, WhyTypeNotInPlace(&r))
 }

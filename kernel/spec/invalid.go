@@ -130,7 +130,7 @@ func (e *Expander) invalidVariables(tasks []Task) (problems []string) {
 			if added > MaxAdded {
 				return // tooLong has been told
 			}
-			expanded, bad := e.expand(*text, Replica{Type: t.Type}, func(name string) string { return nearWord(c, name) })
+			expanded, bad := e.expand(*text, Replica{Type: t.Type}, func(name string) string { return misspelledWord(c, name) })
 			if added += max(0, len(expanded)-len(*text)); added > MaxAdded {
 				bad = append(bad, tooLong)
 			}

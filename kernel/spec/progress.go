@@ -54,8 +54,8 @@ func Progress(s *v1beta1.GenericJobSpec) *ProgressLine {
 	}
 }
 
-// Unread says which replicas' progress nobody reads, though the job asks for it. It says why, and what to do about it.
-func Unread(s *v1beta1.GenericJobSpec, noWrapper bool) []string {
+// WhyNoProgress says which replicas' progress nobody reads, though the job asks for it. It says why, and what to do about it.
+func WhyNoProgress(s *v1beta1.GenericJobSpec, noWrapper bool) []string {
 	switch {
 	case s.Progress == nil:
 		return nil
@@ -64,6 +64,6 @@ func Unread(s *v1beta1.GenericJobSpec, noWrapper bool) []string {
 	case noWrapper:
 		return []string{"nobody reads it: " + withoutWrapper}
 	default:
-		return lacking(s, "nobody reads it in the output of type %s: %s", NotWrapped)
+		return lacking(s, "nobody reads it in the output of type %s: %s", WhyNoWrapper)
 	}
 }

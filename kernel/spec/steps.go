@@ -18,8 +18,8 @@ func StepLine(s *v1beta1.GenericJobSpec) *ProgressLine {
 	return line
 }
 
-// NoSteps says why noProgress of a job's failure policy has no effect, and what to do about it. It is "" if it has one, or is not set.
-func NoSteps(job *v1beta1.GenericJob) string {
+// WhyNoSteps says why noProgress of a job's failure policy has no effect, and what to do about it. It is "" if it has one, or is not set.
+func WhyNoSteps(job *v1beta1.GenericJob) string {
 	p := job.Spec.FailurePolicy
 	switch {
 	case p == nil || p.NoProgress == nil:

@@ -181,7 +181,7 @@ func (e *Expander) lookup(name string, r Replica) (value string, known bool, pro
 	if m := hostsVar.FindStringSubmatch(name); m != nil {
 		return e.hosts(name, m[1])
 	}
-	return "", false, nearForm(name)
+	return "", false, misspelledForm(name)
 }
 
 func (e *Expander) types() []string { return slices.Sorted(maps.Keys(e.n)) }

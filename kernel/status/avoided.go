@@ -110,8 +110,8 @@ func (p *writer) names() string {
 	return out
 }
 
-// tellAvoided adds to the message about pods that find no node which nodes they avoid: perhaps only one of these would do.
-func (p *writer) tellAvoided(v *view) {
+// reportAvoided adds to the message about pods that find no node which nodes they avoid: perhaps only one of these would do.
+func (p *writer) reportAvoided(v *view) {
 	if len(p.status.AvoidedNodes) == 0 || p.Verdict.Over() {
 		return
 	}

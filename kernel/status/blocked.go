@@ -22,12 +22,12 @@ func IsBlocked(s *v1beta1.GenericJobStatus, reason string) bool {
 // Block sets Blocked to True. Running gets the same message, because kubectl shows that of Running. Ready becomes False.
 func Block(s *v1beta1.GenericJobStatus, now time.Time, reason, message string) {
 	Set(s, now, v1beta1.ConditionBlocked, true, reason, message)
-	tellBlocked(s)
-	TellReady(s, now)
+	reportBlocked(s)
+	SetReady(s, now)
 }
 
-// tellBlocked gives Running the message of Blocked, if the job does not run.
-func tellBlocked(s *v1beta1.GenericJobStatus) {
+// reportBlocked gives Running the message of Blocked, if the job does not run.
+func reportBlocked(s *v1beta1.GenericJobStatus) {
 	blocked, running := Condition(s.Conditions, v1beta1.ConditionBlocked), Condition(s.Conditions, v1beta1.ConditionRunning)
 	if blocked != nil && running != nil && running.Status == metav1.ConditionFalse && s.CompletionTime == nil {
 		running.Message = blocked.Message

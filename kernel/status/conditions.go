@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/text"
 	"github.com/genericjob/genericjob/kernel/verdict"
@@ -97,7 +97,7 @@ func (p *writer) observeConditions(v view) {
 	case verdict.Run:
 		p.runConditions(v)
 	}
-	tellBlocked(&p.status)
+	reportBlocked(&p.status)
 }
 
 // concludeConditions sets the conditions of a job that has just finished. Completed is True after a failure, too: it means "over".
@@ -124,7 +124,7 @@ func (p *writer) leftovers() string {
 	n := 0
 	for t, rank := range p.Roster.Replicas() {
 		pod := t.Pods[rank]
-		if pod != nil && !t.Auxiliary && p.Roster.Ending(t, rank) == ending.Alive && !t.Pod(rank).Ended() {
+		if pod != nil && !t.Auxiliary && p.Roster.State(t, rank) == podstate.Alive && !t.Pod(rank).Ended() {
 			n++
 		}
 	}
@@ -193,7 +193,7 @@ func (p *writer) endPause() {
 func (p *writer) runConditions(v view) {
 	switch {
 	case v.allRun && p.Awaits != "":
-		p.goOnConditions(false, v1beta1.ReasonPodsNotReady, p.meeting(v))
+		p.goOnConditions(false, v1beta1.ReasonPodsNotReady, p.barrierMessage(v))
 	case v.allRun:
 		p.goOnConditions(true, v1beta1.ReasonNone, p.running(v))
 	case p.keepsBack(v):
@@ -206,8 +206,8 @@ func (p *writer) runConditions(v view) {
 	p.observeBlock(v)
 }
 
-// meeting returns the message of a job whose replicas wait at the barrier: since when nothing trains, why, and whom they wait for.
-func (p *writer) meeting(v view) string {
+// barrierMessage returns the message of a job whose replicas wait at the barrier: since when nothing trains, why, and whom they wait for.
+func (p *writer) barrierMessage(v view) string {
 	out := v.lost.String()
 	if s := p.status.InPlace; s != nil && s.BarrierTime != nil {
 		out += " Nothing trains since " + text.Time(s.BarrierTime.Time)
@@ -222,8 +222,8 @@ func (p *writer) meeting(v view) string {
 // awaiting returns the end of a message that tells whom or what replicas wait for.
 func awaiting(whom string) string { return ": waiting for " + whom + "." }
 
-// TellsAwaits reports whether a message tells that replicas wait for this.
-func TellsAwaits(message, whom string) bool { return strings.HasSuffix(message, awaiting(whom)) }
+// NamesAwaited reports whether a message tells that replicas wait for this.
+func NamesAwaited(message, whom string) bool { return strings.HasSuffix(message, awaiting(whom)) }
 
 // debugging returns the message of a job whose pods all run in debug mode, with the time since when they do.
 func (p *writer) debugging() string {
@@ -241,7 +241,7 @@ func (p *writer) observeBlock(v view) {
 		p.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonPodRejected, p.Rejected)
 	case p.Creates:
 		p.unblock()
-	case p.refusalLasts(): // TellRefusals tells it after this reconcile: another message here would alternate with it for ever
+	case p.refusalLasts(): // ReportRefusals tells it after this reconcile: another message here would alternate with it for ever
 	case scale != "":
 		p.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonScaleRefused, scale)
 	case p.stillRejected(): // what Blocked says stays true

@@ -108,8 +108,8 @@ func failedForGood(l *ledger.Ledger) string {
 	return text
 }
 
-// tellEnd completes the message of a job's end with the failure that ends it.
-func (p *writer) tellEnd() {
+// reportEnd completes the message of a job's end with the failure that ends it.
+func (p *writer) reportEnd() {
 	v := &p.Verdict
 	if !v.ByFailure {
 		return

@@ -99,7 +99,7 @@ func essence(s *v1beta1.GenericJobStatus) v1beta1.GenericJobStatus {
 	return out
 }
 
-// isDerived reports whether a condition follows from others, and from the phase: see TellReady.
+// isDerived reports whether a condition follows from others, and from the phase: see SetReady.
 func isDerived(c v1beta1.JobCondition) bool {
 	return c.Type == v1beta1.ConditionReady || c.Type == v1beta1.ConditionReconciling || c.Type == v1beta1.ConditionStalled
 }

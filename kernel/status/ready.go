@@ -21,8 +21,8 @@ var onlyEditsMend = []string{v1beta1.ReasonInvalidSpec, v1beta1.ReasonScaleRefus
 // Stalls reports whether a job that is blocked for a reason has to be edited, or created again.
 func Stalls(reason string) bool { return slices.Contains(onlyEditsMend, reason) }
 
-// TellReady sets Ready by what else the status says, and Reconciling or Stalled beside it if it is False.
-func TellReady(s *v1beta1.GenericJobStatus, now time.Time) {
+// SetReady sets Ready by what else the status says, and Reconciling or Stalled beside it if it is False.
+func SetReady(s *v1beta1.GenericJobStatus, now time.Time) {
 	is, why := stand(s)
 	s.Conditions = slices.DeleteFunc(s.Conditions, func(c v1beta1.JobCondition) bool {
 		return isDerived(c) && c.Type != is && c.Type != v1beta1.ConditionReady

@@ -52,7 +52,7 @@ func TestReadyFollowsFromWhatElseIsSaid(t *testing.T) {
 				if before != "" {
 					Set(&s, start, before, true, "Before", "It was so.")
 				}
-				TellReady(&s, after(time.Minute))
+				SetReady(&s, after(time.Minute))
 				var held []v1beta1.JobConditionType
 				for _, c := range s.Conditions {
 					if isDerived(c) && c.Status == metav1.ConditionTrue {
@@ -66,7 +66,7 @@ func TestReadyFollowsFromWhatElseIsSaid(t *testing.T) {
 				require.Equal(t, tc.is == v1beta1.ConditionReady, ready.Status == metav1.ConditionTrue)
 				require.Equal(t, tc.message, ready.Message)
 				again := *s.DeepCopy()
-				TellReady(&again, after(time.Hour))
+				SetReady(&again, after(time.Hour))
 				require.Equal(t, s, again, "it is said once")
 			}
 		})
@@ -78,6 +78,6 @@ func TestReadyIsToldBesideWhatIsNews(t *testing.T) {
 	require.True(t, hasReady(&v1beta1.GenericJobStatus{}), "a new job")
 	old := saying(v1beta1.JobRunning, [3]string{"Running", "True", "-"})
 	require.False(t, hasReady(&old))
-	TellReady(&old, start)
+	SetReady(&old, start)
 	require.True(t, hasReady(&old))
 }

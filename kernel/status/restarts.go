@@ -12,7 +12,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/text"
 )
 
-// Why a replica whose code has ended runs again, beside the reasons that package ending finds in its pod.
+// Why a replica whose code has ended runs again, beside the reasons that package podstate finds in its pod.
 
 // RunsAlways says why a replica runs again that has succeeded.
 func RunsAlways(pod string) string {

@@ -16,8 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/roster"
 	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/verdict"
@@ -90,8 +90,8 @@ func Of(f Findings) (s v1beta1.GenericJobStatus, events []Event, news bool) {
 	if f.Progress != nil {
 		w.status.Progress = f.Progress
 	}
-	w.tellFirst()
-	w.tellEnd()
+	w.reportFirst()
+	w.reportEnd()
 	w.keepFailures()
 	w.observe()
 	w.correctFirst()
@@ -116,14 +116,14 @@ func Unreadable(job *v1beta1.GenericJob, problem, remedy string, now time.Time) 
 // close dates the status if it says anything new.
 func (p *writer) close() (v1beta1.GenericJobStatus, []Event, bool) {
 	if hasReady(&p.Job.Status) {
-		TellReady(&p.status, p.Now)
+		SetReady(&p.status, p.Now)
 	}
 	if equality.Semantic.DeepEqual(p.Job.Status, p.status) {
 		return p.Job.Status, nil, false
 	}
 	now := metav1.NewMicroTime(p.Now)
 	p.status.LastUpdateTime = &now
-	TellReady(&p.status, p.Now)
+	SetReady(&p.status, p.Now)
 	p.rateTime()
 	return p.status, p.events(), true
 }
@@ -187,7 +187,7 @@ func (p *writer) unfinishedPods() (running, gone bool) {
 			running = false
 		default:
 			gone = false
-			running = running && pod.Status.Phase == corev1.PodRunning && p.Roster.Ending(t, rank) == ending.Alive
+			running = running && pod.Status.Phase == corev1.PodRunning && p.Roster.State(t, rank) == podstate.Alive
 		}
 	}
 	return running, gone

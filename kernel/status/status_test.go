@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/roster"
 	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/verdict"
@@ -63,7 +63,7 @@ func findingsOf(t *testing.T, job *v1beta1.GenericJob, write func(ledger.Draft),
 	if write != nil {
 		write(d)
 	}
-	return Findings{Job: job, Ledger: d.Ledger, Roster: roster.Of(job, d.Ledger, pods, ending.Judge{Now: start}),
+	return Findings{Job: job, Ledger: d.Ledger, Roster: roster.Of(job, d.Ledger, pods, podstate.Judge{Now: start}),
 		Verdict: verdict.Verdict{Course: verdict.Run}, Now: start}
 }
 

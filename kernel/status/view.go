@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/roster"
 	"github.com/genericjob/genericjob/kernel/text"
 	"github.com/genericjob/genericjob/kernel/verdict"
@@ -72,7 +72,7 @@ func (p *writer) observe() {
 	}
 	p.status.Running = p.runningOf(total - finished - auxiliary)
 	p.observePhase()
-	p.tellAvoided(&v)
+	p.reportAvoided(&v)
 	p.observeConditions(v)
 }
 
@@ -100,7 +100,7 @@ func (p *writer) replicaPhase(t *roster.Type, rank int, pod *corev1.Pod) v1beta1
 		return v1beta1.ReplicaDeleted
 	case pod == nil || !none && p.Roster.IsSuperseded(t, rank):
 		return v1beta1.ReplicaCreating
-	case pod.Status.Phase == corev1.PodPending && !ending.Scheduled(pod), pod.Status.Phase == "":
+	case pod.Status.Phase == corev1.PodPending && !podstate.Scheduled(pod), pod.Status.Phase == "":
 		return v1beta1.ReplicaCreating
 	default:
 		return v1beta1.ReplicaPhase(pod.Status.Phase)
@@ -159,9 +159,9 @@ func (v *view) await(replicas *roster.Roster, t *roster.Type, rank int) {
 	pod := t.Pods[rank]
 	byStartPolicy := pod == nil && !t.StartsAtOnce()
 	reason, message := waiting(replicas, t, rank, byStartPolicy)
-	if v.waiting == "" || v.byStartPolicy && !byStartPolicy || v.unplaced && ending.Gated(pod) {
+	if v.waiting == "" || v.byStartPolicy && !byStartPolicy || v.unplaced && podstate.Gated(pod) {
 		v.byStartPolicy = byStartPolicy
-		v.unplaced = pod != nil && !ending.Scheduled(pod) && !ending.Gated(pod)
+		v.unplaced = pod != nil && !podstate.Scheduled(pod) && !podstate.Gated(pod)
 		v.waiting, v.waitingReason = fmt.Sprintf("Waiting for replica %s-%d: %s", t.Type, rank, message), reason
 	}
 	if reason != "" {
@@ -186,16 +186,16 @@ func waiting(replicas *roster.Roster, t *roster.Type, rank int, byStartPolicy bo
 
 // lostNodes are the nodes that are not Ready and on which replicas run.
 type lostNodes struct {
-	first  *ending.NodeLoss // of the first such replica
-	until  time.Time        // when the first of its node is deleted; zero if all wait without a limit
-	forced time.Time        // when the operator deletes the first by force; zero if it never does
-	names  []string         // of some replicas of that node
-	number int              // how many it has
-	others map[string]bool  // other such nodes
+	first  *podstate.NodeLoss // of the first such replica
+	until  time.Time          // when the first of its node is deleted; zero if all wait without a limit
+	forced time.Time          // when the operator deletes the first by force; zero if it never does
+	names  []string           // of some replicas of that node
+	number int                // how many it has
+	others map[string]bool    // other such nodes
 }
 
 // add takes a running replica into account.
-func (l *lostNodes) add(replicaType string, rank int, lost *ending.NodeLoss) {
+func (l *lostNodes) add(replicaType string, rank int, lost *podstate.NodeLoss) {
 	switch {
 	case lost == nil:
 		return

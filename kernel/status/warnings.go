@@ -62,14 +62,14 @@ func (p *writer) ignoredFields() (list []string) {
 			list = append(list, fmt.Sprintf("spec.replicaSpecs[%s].restartPolicy.limit is %d, but policy Never restarts nothing: use OnFailure, or remove the limit", r.Type, *l.Limit))
 		}
 	}
-	for _, why := range spec.Replaced(&p.Job.Spec, p.NoWrapper) {
+	for _, why := range spec.WhyNotInPlace(&p.Job.Spec, p.NoWrapper) {
 		list = append(list, "spec.restartStrategy is InPlace, but "+why)
 	}
-	for _, why := range spec.Unwatched(&p.Job.Spec, p.NoWrapper) {
+	for _, why := range spec.WhyNoHeartbeat(&p.Job.Spec, p.NoWrapper) {
 		list = append(list, "spec.heartbeat is set, but "+why)
 	}
 	list = append(list, p.ignoredPolicy()...)
-	for _, why := range spec.Unread(&p.Job.Spec, p.NoWrapper) {
+	for _, why := range spec.WhyNoProgress(&p.Job.Spec, p.NoWrapper) {
 		list = append(list, "spec.progress is set, but "+why)
 	}
 	for _, t := range spec.UnknownTypes(&p.Job.Spec) {
@@ -80,10 +80,10 @@ func (p *writer) ignoredFields() (list []string) {
 
 // ignoredPolicy returns what of the failure policy has no effect because of other fields.
 func (p *writer) ignoredPolicy() (list []string) {
-	if why := spec.NoSteps(p.Job); why != "" {
+	if why := spec.WhyNoSteps(p.Job); why != "" {
 		list = append(list, "spec.failurePolicy.noProgress is set, but "+why)
 	}
-	if why := spec.NoElsewhere(&p.Job.Spec); why != "" {
+	if why := spec.WhyNoElsewhere(&p.Job.Spec); why != "" {
 		list = append(list, "spec."+why)
 	}
 	return list

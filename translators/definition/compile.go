@@ -125,8 +125,8 @@ type placedError struct {
 // Error names the place first.
 func (e *placedError) Error() string { return e.path + ": " + e.err.Error() }
 
-// IsFault reports whether an error of Compile is the definition's: one of a place in it, and not the message of a validation to the user.
-func IsFault(err error) bool {
+// IsDefinitionError reports whether an error of Compile is the definition's: one of a place in it, and not the message of a validation to the user.
+func IsDefinitionError(err error) bool {
 	var has *placedError
 	return errors.As(err, &has)
 }

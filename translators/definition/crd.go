@@ -21,6 +21,9 @@ func CRDFor(spec *v1beta1.TrainingFrameworkSpec) (*apiextensionsv1.CustomResourc
 	if spec.Schema == nil {
 		return nil, nil
 	}
+	if len(spec.Schema.Raw) > maxSize {
+		return nil, MistakesError{{"spec.schema", fmt.Sprintf("is %d bytes of JSON: %d are allowed", len(spec.Schema.Raw), maxSize)}}
+	}
 	own := &apiextensionsv1.JSONSchemaProps{}
 	if err := yaml.UnmarshalStrict(spec.Schema.Raw, own); err != nil {
 		return nil, MistakesError{{"spec.schema", err.Error()}}
@@ -131,8 +134,12 @@ func runPolicyOf(s apiextensionsv1.JSONSchemaProps) apiextensionsv1.JSONSchemaPr
 // schemaReader reads the schema of a definition.
 type schemaReader struct {
 	types    map[string]apiextensionsv1.JSONSchemaProps
+	refs     int
 	mistakes MistakesError
 }
+
+// maxRefs is how many types of ours a schema may hold. A PodTemplateSpec is 70 KB, and a cluster stores some 1,500 KB of a CRD at most.
+const maxRefs = 16
 
 func (r *schemaReader) wrong(path, format string, args ...any) {
 	r.mistakes = append(r.mistakes, Mistake{path, fmt.Sprintf(format, args...)})
@@ -149,6 +156,12 @@ func (r *schemaReader) resolve(path string, s *apiextensionsv1.JSONSchemaProps) 
 		said := s.Description
 		if !equality.Semantic.DeepEqual(*s, apiextensionsv1.JSONSchemaProps{Ref: s.Ref, Description: said}) {
 			r.wrong(path, "has more than a description beside $ref: %s, which would have no effect. Take it away, or write a rule (x-kubernetes-validations) for the object around it", *s.Ref)
+		}
+		if r.refs++; r.refs > maxRefs {
+			if r.refs == maxRefs+1 {
+				r.wrong(path+".$ref", "is one too many: a schema may hold %d, for a cluster stores no larger CRD", maxRefs)
+			}
+			return
 		}
 		if *s = *known.DeepCopy(); said != "" {
 			s.Description = said

@@ -41,9 +41,9 @@ type Translator[T client.Object] struct {
 	KnownToKueue bool
 	// Autoscales says that Compile may ask for an autoscaler.
 	Autoscales bool
-	// TellsOfPods says that clients of the kind wait for the events SuccessfulCreatePod and SuccessfulCreateService of the training job. Each event is
+	// EventsForPods says that clients of the kind wait for the events SuccessfulCreatePod and SuccessfulCreateService of the training job. Each event is
 	// a write more. In a job of more than 20 replicas one event tells of all pods that a reconcile creates. Default: no such events.
-	TellsOfPods bool
+	EventsForPods bool
 }
 
 // Program is what a training job compiles to.
@@ -114,7 +114,7 @@ type Registration struct {
 	Default           func(client.Object) (fill func(client.Object))
 	KnownToKueue      bool
 	Autoscales        bool
-	TellsOfPods       bool
+	EventsForPods     bool
 	// Revision names the revision of the definition that Compile comes from. It is recorded in the GenericJob, and the same revision goes on to compile
 	// the job. "" stands for a translator that cannot change while the operator runs.
 	Revision string
@@ -123,14 +123,14 @@ type Registration struct {
 // Register returns the Registration of a Translator.
 func Register[T client.Object](t Translator[T]) Registration {
 	r := Registration{
-		AddToScheme:  t.AddToScheme,
-		New:          func() client.Object { return t.New() },
-		Compile:      func(o client.Object) (Program, error) { return t.Compile(o.(T)) },
-		Mirror:       func(o client.Object, s v1beta1.GenericJobStatus) { t.Mirror(o.(T), s) },
-		Phase:        func(o client.Object) v1beta1.JobPhase { return t.Phase(o.(T)) },
-		KnownToKueue: t.KnownToKueue,
-		Autoscales:   t.Autoscales,
-		TellsOfPods:  t.TellsOfPods,
+		AddToScheme:   t.AddToScheme,
+		New:           func() client.Object { return t.New() },
+		Compile:       func(o client.Object) (Program, error) { return t.Compile(o.(T)) },
+		Mirror:        func(o client.Object, s v1beta1.GenericJobStatus) { t.Mirror(o.(T), s) },
+		Phase:         func(o client.Object) v1beta1.JobPhase { return t.Phase(o.(T)) },
+		KnownToKueue:  t.KnownToKueue,
+		Autoscales:    t.Autoscales,
+		EventsForPods: t.EventsForPods,
 	}
 	if t.CompletionTime != nil {
 		r.CompletionTime = func(o client.Object) *metav1.Time { return t.CompletionTime(o.(T)) }

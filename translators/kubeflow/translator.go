@@ -39,7 +39,7 @@ var TFJobs = framework.Translator[*kubeflow.TFJob]{
 	Phase:          func(job *kubeflow.TFJob) v1beta1.JobPhase { return phaseOf(&job.Status) },
 	CompletionTime: func(job *kubeflow.TFJob) *metav1.Time { return job.Status.CompletionTime },
 	KnownToKueue:   true,
-	TellsOfPods:    true,
+	EventsForPods:  true,
 }
 
 // PyTorchJobs serves PyTorchJobs.
@@ -54,7 +54,7 @@ var PyTorchJobs = framework.Translator[*kubeflow.PyTorchJob]{
 	CompletionTime: func(job *kubeflow.PyTorchJob) *metav1.Time { return job.Status.CompletionTime },
 	Autoscales:     true,
 	KnownToKueue:   true,
-	TellsOfPods:    true,
+	EventsForPods:  true,
 }
 
 // XGBoostJobs serves XGBoostJobs.
@@ -101,7 +101,7 @@ func serve[T kubeflow.Job](
 		Phase:          func(job T) v1beta1.JobPhase { return phaseOf(job.State()) },
 		CompletionTime: func(job T) *metav1.Time { return job.State().CompletionTime },
 		KnownToKueue:   true,
-		TellsOfPods:    true,
+		EventsForPods:  true,
 	}
 }
 

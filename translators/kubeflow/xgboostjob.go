@@ -31,12 +31,12 @@ func CompileXGBoostJob(job *kubeflow.XGBoostJob) (framework.Program, error) {
 	program.Spec.SuccessRules = []v1beta1.FinishRule{{master: {firstRank}}}
 	program.Spec.FailureRules = failsWith(list, "")
 	ports := xgboost.add(&program, job.Name, list)
-	putAll(&program, list, boosters(list, ports)...)
+	putAll(&program, list, xgboostEnv(list, ports)...)
 	return program, nil
 }
 
-// boosters returns the variables of an XGBoostJob. The last two are for LightGBM, and are set only if there are workers.
-func boosters(list []member, ports map[string]int32) []corev1.EnvVar {
+// xgboostEnv returns the variables of an XGBoostJob. The last two are for LightGBM, and are set only if there are workers.
+func xgboostEnv(list []member, ports map[string]int32) []corev1.EnvVar {
 	out := []corev1.EnvVar{
 		{Name: "MASTER_PORT", Value: strconv.Itoa(int(ports[master]))},
 		{Name: "MASTER_ADDR", Value: variableHost(master, "0")},

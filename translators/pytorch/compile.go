@@ -110,7 +110,7 @@ func (p *compilation) decide() {
 	spec, job := &p.program.Spec, p.job
 	rule := v1beta1.FinishRule{job.Spec.ReplicaSpecs[0].Type: {intstr.FromInt32(0)}}
 	spec.SuccessRules = []v1beta1.FinishRule{rule}
-	if !job.Spec.TorchrunConfig.IsOn() || !meetsAgain(job) {
+	if !job.Spec.TorchrunConfig.IsOn() || !rendezvousRepeats(job) {
 		spec.RestartScope = v1beta1.RestartScopeJob
 	}
 	if job.Spec.Elastic.IsOn() && p.store {
@@ -169,7 +169,7 @@ func (p *compilation) configure() error {
 		}
 		framework.PutEnvFirst(c, variables...)
 		if p.store {
-			p.meetAtStore(c)
+			p.useRendezvousStore(c)
 		}
 	}
 	return nil

@@ -44,10 +44,10 @@ func hasStore(job *v1beta1.PyTorchTrainingJob) bool {
 	return (t.RdzvBackend == "" || t.RdzvBackend == c10d) && !anyGiven(t, "rdzv_endpoint", "rdzv_backend", "standalone")
 }
 
-// meetsAgain reports whether torchrun's agents meet again after one of them was lost, in pods that stay. They do in an elastic job, and if the user lets
-// torchrun restart its processes. Otherwise all agents give up when the first fails. It is also true if the user sets --nnodes, --max_restarts or
-// --standalone: then the user knows better.
-func meetsAgain(job *v1beta1.PyTorchTrainingJob) bool {
+// rendezvousRepeats reports whether torchrun's agents meet again after one of them was lost, in pods that stay. They do in an elastic job, and if
+// the user lets torchrun restart its processes. Otherwise all agents give up when the first fails. It is also true if the user sets --nnodes,
+// --max_restarts or --standalone: then the user knows better.
+func rendezvousRepeats(job *v1beta1.PyTorchTrainingJob) bool {
 	t := job.Spec.TorchrunConfig
 	return job.Spec.Elastic.IsOn() || ptr.Deref(t.MaxRestarts, 0) > 0 || anyGiven(t, "max_restarts", "nnodes", "standalone")
 }
@@ -57,7 +57,7 @@ func meetsAgain(job *v1beta1.PyTorchTrainingJob) bool {
 // whose restarts replace all replicas.
 func isStatic(job *v1beta1.PyTorchTrainingJob) bool {
 	t := job.Spec.TorchrunConfig
-	return t.IsOn() && t.RdzvBackend == "" && !firstOnHost(job) && !meetsAgain(job) &&
+	return t.IsOn() && t.RdzvBackend == "" && !firstOnHost(job) && !rendezvousRepeats(job) &&
 		!anyGiven(t, "rdzv_endpoint", "rdzv_backend")
 }
 
@@ -167,8 +167,8 @@ func put(list *corev1.ResourceList, name corev1.ResourceName, q resource.Quantit
 	(*list)[name] = q
 }
 
-// meetAtStore puts the program agent.py before torchrun, which makes its agent meet the others at the store.
-func (p *compilation) meetAtStore(c *corev1.Container) {
+// useRendezvousStore puts the program agent.py before torchrun, which makes its agent meet the others at the store.
+func (p *compilation) useRendezvousStore(c *corev1.Container) {
 	framework.PutEnvFirst(c, framework.DataVariable(agentVariable, p.scripts, agentKey))
 	c.Command = slices.Concat([]string{"python3", "-c", "$(" + agentVariable + ")", p.storeAddress()}, c.Command)
 }

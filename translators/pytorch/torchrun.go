@@ -86,11 +86,11 @@ func (p *compilation) options(spec *v1beta1.ReplicaSpec, c *corev1.Container) ([
 		}
 		list = append(list, option{"nproc_per_node", value, "torchrunConfig.procPerNode"})
 	}
-	meeting, err := p.meeting()
+	rendezvous, err := p.rendezvousOptions()
 	if err != nil {
 		return nil, err
 	}
-	list = append(list, meeting...)
+	list = append(list, rendezvous...)
 	list = append(list, option{name: "rdzv_id", value: framework.RunID(p.together)})
 	if t.MaxRestarts != nil {
 		list = append(list, option{"max_restarts", strconv.Itoa(int(*t.MaxRestarts)), "torchrunConfig.maxRestarts"})
@@ -100,8 +100,8 @@ func (p *compilation) options(spec *v1beta1.ReplicaSpec, c *corev1.Container) ([
 	return append(list, option{name: "role", value: "$(type)"}), nil
 }
 
-// meeting returns the options by which torchrun's agents find each other.
-func (p *compilation) meeting() (list []option, err error) {
+// rendezvousOptions returns the options by which torchrun's agents find each other.
+func (p *compilation) rendezvousOptions() (list []option, err error) {
 	t := p.job.Spec.TorchrunConfig
 	backend := option{name: "rdzv_backend", value: c10d}
 	switch {

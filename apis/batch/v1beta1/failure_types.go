@@ -54,7 +54,7 @@ type ReplicaFailure struct {
 	Cause *Cause `json:"cause,omitempty"`
 }
 
-// CauseKind is a kind of failure. Words of code tell most of them: kernel/words has the lines, each with its source.
+// CauseKind is a kind of failure. Words of code tell most of them: kernel/output has the lines, each with its source.
 //
 // +kubebuilder:validation:Enum=Exception;OutOfMemory;DeviceOutOfMemory;Hardware;Network;Storage;Timeout;Hang;Config;NotANumber;Teardown;Unknown
 type CauseKind string

@@ -21,7 +21,7 @@ type SchedulePolicy struct {
 	// +optional
 	MinMember *int32 `json:"minMember,omitempty"`
 	// kubernetes has the pods placed together by Kubernetes' own scheduler, by a PodGroup of scheduling.k8s.io. The cluster must
-	// have the feature gates GenericWorkload and GangScheduling on. Extension.
+	// have the feature gate GenericWorkload on; Kubernetes 1.36 also needs GangScheduling. Extension.
 	// +optional
 	Kubernetes *KubernetesScheduler `json:"kubernetes,omitempty"`
 	// volcano has the pods placed together by Volcano. Extension.

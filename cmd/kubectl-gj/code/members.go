@@ -159,7 +159,7 @@ func noWrapper(f *jobs.Family, r *v1beta1.ReplicaSpec) error {
 		return exit.Usagef("%s: the pods of type %s have no wrapper, which alone can begin code again: %s is %s. Set it to InPlace, in a pause (`%s`) or in a new job; or use debug mode (`%s`)",
 			f.Title(), r.Type, field, is, f.Command("pause", "--wait"), f.Command("debug", ""))
 	}
-	if why := spec.NotInPlace(r); why != "" {
+	if why := spec.WhyTypeNotInPlace(r); why != "" {
 		return exit.Usagef("%s: the pods of type %s have no wrapper, which alone can begin code again, though %s is InPlace: %s", f.Title(), r.Type, field, why)
 	}
 	return exit.Usagef("%s: the pods of type %s have no wrapper, which alone can begin code again, though %s is InPlace: the operator has no image for it. Events FieldIgnored of the job say more",

@@ -9,7 +9,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
 // told are what each kind of loss is called: one of them, and several.
@@ -83,7 +83,7 @@ func lost(s v1beta1.HistorySum) string {
 func whence(e *v1beta1.HistoryEntry) string {
 	var words []string
 	if e.ExitCode != nil {
-		words = append(words, "exit code "+ending.Code(*e.ExitCode))
+		words = append(words, "exit code "+podstate.Code(*e.ExitCode))
 	}
 	if e.Cause != "" && e.Cause != v1beta1.CauseUnknown {
 		words = append(words, string(e.Cause))

@@ -10,7 +10,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
 // Failure is the failure of a replica.
@@ -25,7 +25,7 @@ func First(f *jobs.Family) *Failure {
 	var all []Failure
 	for _, pod := range f.Pods {
 		if pod.Status.Phase == corev1.PodFailed && pod.DeletionTimestamp == nil {
-			all = append(all, Failure{ending.Pod{Pod: pod, Template: templateOf(f, pod)}.AtOwnEnd().Record(), pod})
+			all = append(all, Failure{podstate.Pod{Pod: pod, Template: templateOf(f, pod)}.AtOwnEnd().Record(), pod})
 		}
 	}
 	for _, failure := range f.Status().Failures {

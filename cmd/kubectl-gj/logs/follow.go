@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
 const (
@@ -163,7 +163,7 @@ func (s *streams) drain(ctx context.Context, c client.Reader, f *jobs.Family) {
 func patience(left []Source) time.Duration {
 	longest := lag
 	for _, source := range left {
-		if ending.IsWrapped(source.Pod) {
+		if podstate.IsWrapped(source.Pod) {
 			longest = max(longest, held)
 		}
 		if grace := source.Pod.DeletionGracePeriodSeconds; grace != nil {
@@ -259,7 +259,7 @@ func (p *Printer) stream(ctx context.Context, s Source, log *stream, again bool)
 
 // isFirstRun reports whether the container was not restarted when it was seen, but may have been since: code that fails at once restarts within a
 // second. Then the log that a stream opens is that of the second run.
-func (s Source) isFirstRun() bool { return ending.IsWrapped(s.Pod) && s.restarts() == 0 }
+func (s Source) isFirstRun() bool { return podstate.IsWrapped(s.Pod) && s.restarts() == 0 }
 
 func latest(a, b time.Time) time.Time {
 	if a.After(b) {

@@ -14,7 +14,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/exit"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
@@ -46,7 +46,7 @@ func (s Source) started() bool {
 // ended reports whether no more will be logged, unless the container is restarted.
 func (s Source) ended() bool {
 	status := s.status()
-	return status != nil && status.State.Terminated != nil || ending.IsOver(s.Pod)
+	return status != nil && status.State.Terminated != nil || podstate.IsOver(s.Pod)
 }
 
 // begun is when the container began to run as it does, or did.

@@ -12,7 +12,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/logs"
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
 // FirstFailure is the failure that others followed from.
@@ -53,7 +53,7 @@ func failureRow(f *jobs.Family, r *v1beta1.ReplicaFailure) FailureRow {
 		out.Time = stamp(r.Time.Time)
 	}
 	if r.ExitCode != nil {
-		out.Exit = ending.Code(*r.ExitCode)
+		out.Exit = podstate.Code(*r.ExitCode)
 	}
 	if r.Reason != "Error" {
 		out.Exit = join(out.Exit, r.Reason)
@@ -65,7 +65,7 @@ func failureRow(f *jobs.Family, r *v1beta1.ReplicaFailure) FailureRow {
 		out.ProcessRank = fmt.Sprint(*r.ProcessRank)
 	}
 	if r.WorkerExitCode != nil {
-		out.Worker = "exit code " + ending.Code(*r.WorkerExitCode)
+		out.Worker = "exit code " + podstate.Code(*r.WorkerExitCode)
 	}
 	out.Worker = join(out.Worker, r.WorkerSignal)
 	return out
@@ -105,7 +105,7 @@ func (in *Input) between() *Between {
 			row.Replica = logs.Failure{ReplicaFailure: v1beta1.ReplicaFailure{Pod: e.Pod}}.Replica(in.Family)
 		}
 		if e.ExitCode != nil {
-			row.Exit = ending.Code(*e.ExitCode)
+			row.Exit = podstate.Code(*e.ExitCode)
 		}
 		b.Rows = append(b.Rows, row)
 	}

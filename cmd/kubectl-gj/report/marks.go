@@ -12,7 +12,7 @@ import (
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/logs"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/tree"
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
 // mark is something that happened to a replica at a time. Its letter says what, so that no colour is needed.
@@ -91,7 +91,7 @@ func (in *Input) told() (out []mark) {
 func ofPods(f *jobs.Family) (out []mark) {
 	for _, pod := range f.Pods {
 		if pod.Status.Phase == corev1.PodFailed {
-			p := ending.Pod{Pod: pod, Template: &corev1.PodTemplateSpec{Spec: pod.Spec}}
+			p := podstate.Pod{Pod: pod, Template: &corev1.PodTemplateSpec{Spec: pod.Spec}}
 			out = append(out, mark{pod.Name, p.EndedAt(), letterFailure, tree.Describe(p.AtOwnEnd().Record()), false})
 		}
 	}
@@ -105,7 +105,7 @@ func wordsOf(e *v1beta1.HistoryEntry) string {
 		text = string(e.Cause)
 	}
 	if e.ExitCode != nil {
-		text = join(text, "exit code "+ending.Code(*e.ExitCode))
+		text = join(text, "exit code "+podstate.Code(*e.ExitCode))
 	}
 	if e.From != nil && e.To != nil {
 		text = join(text, fmt.Sprintf("from %d to %d replicas", *e.From, *e.To))

@@ -13,7 +13,7 @@ import (
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/logs"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/tree"
 	"github.com/genericjob/genericjob/kernel/barrier"
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
 // replica is one replica over the time of its job.
@@ -93,7 +93,7 @@ func (in *Input) ran(lane []span) (out []span) {
 func (in *Input) pod(pod *corev1.Pod, from, to time.Time) []span {
 	created := later(pod.CreationTimestamp.Time, from)
 	layers := []span{{created, to, statePending}}
-	over := ending.IsOver(pod)
+	over := podstate.IsOver(pod)
 	status := containerOf(pod)
 	if pod.Status.StartTime != nil && status != nil && status.RestartCount > 1 { // of its earlier runs the last is known
 		if last := status.LastTerminationState.Terminated; last != nil {
@@ -112,7 +112,7 @@ func (in *Input) pod(pod *corev1.Pod, from, to time.Time) []span {
 	if asked := stoppedAt(pod); !over && !asked.IsZero() {
 		layers = append(layers, span{asked, to, stateStopping})
 	}
-	if loss := (ending.Judge{Now: in.Now}).NodeLoss(ending.Pod{Pod: pod, Template: &corev1.PodTemplateSpec{Spec: pod.Spec}}); loss != nil && !over {
+	if loss := (podstate.Judge{Now: in.Now}).NodeLoss(podstate.Pod{Pod: pod, Template: &corev1.PodTemplateSpec{Spec: pod.Spec}}); loss != nil && !over {
 		layers = append(layers, span{loss.Since, to, stateLost})
 	}
 	return layers
@@ -154,7 +154,7 @@ func runsOf(pod *corev1.Pod, c *corev1.ContainerStatus, to time.Time) (runs []sp
 // barrier is the time in which a replica that restarts in place last waited for the others, its container running.
 func (in *Input) barrier(pod *corev1.Pod, created, to time.Time) []span {
 	s := in.Family.GenericJob.Status.InPlace
-	if s == nil || s.BarrierTime == nil || s.BarrierTime.Time.Before(pod.CreationTimestamp.Time) && !barrier.Waits(in.Family.GenericJob) || ending.IsOver(pod) {
+	if s == nil || s.BarrierTime == nil || s.BarrierTime.Time.Before(pod.CreationTimestamp.Time) && !barrier.Waits(in.Family.GenericJob) || podstate.IsOver(pod) {
 		return nil
 	}
 	until := to

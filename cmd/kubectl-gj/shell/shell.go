@@ -22,7 +22,7 @@ import (
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/exit"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/logs"
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
 // Await waits until the pod of a replica, such as worker-0, runs in debug mode. The family is the last that was seen.
@@ -36,7 +36,7 @@ func Await(ctx context.Context, c client.WithWatch, f **jobs.Family, replica str
 			return false, exit.Failedf("%s is over: its phase is %s", now.Title(), now.Phase())
 		}
 		for _, pod := range now.Pods {
-			if jobs.Replica(pod) == replica && ending.IsDebug(pod) && pod.DeletionTimestamp == nil && pod.Status.Phase == corev1.PodRunning {
+			if jobs.Replica(pod) == replica && podstate.IsDebug(pod) && pod.DeletionTimestamp == nil && pod.Status.Phase == corev1.PodRunning {
 				found = pod
 				return true, nil
 			}

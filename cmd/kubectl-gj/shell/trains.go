@@ -15,10 +15,10 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// Trains says what replicas of a job that is in debug mode, or goes there, would run without it: a replica, such as worker-0, or without
+// TrainingCommands says what replicas of a job that is in debug mode, or goes there, would run without it: a replica, such as worker-0, or without
 // one the first of each type. What is quoted is a line for a shell in the container, by default the one that trains. A job that is nil
 // has none.
-func Trains(job *v1beta1.GenericJob, replica, container string) (lines []string) {
+func TrainingCommands(job *v1beta1.GenericJob, replica, container string) (lines []string) {
 	if job == nil {
 		return nil
 	}

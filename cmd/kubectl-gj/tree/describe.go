@@ -6,14 +6,14 @@ import (
 	"strings"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
 // Describe says in a few words how a replica failed.
 func Describe(r v1beta1.ReplicaFailure) string {
 	var words []string
 	if r.ExitCode != nil {
-		words = append(words, "exit code "+ending.Code(*r.ExitCode))
+		words = append(words, "exit code "+podstate.Code(*r.ExitCode))
 	}
 	if r.Reason != "" && r.Reason != "Error" {
 		words = append(words, r.Reason)
@@ -29,7 +29,7 @@ func Describe(r v1beta1.ReplicaFailure) string {
 
 // quoted is the last line of a failure's message.
 func quoted(r v1beta1.ReplicaFailure, line string) string {
-	if ending.JustOutput(&r) {
+	if podstate.JustOutput(&r) {
 		return fmt.Sprintf("last output: %q", line)
 	}
 	return fmt.Sprintf("%q", line)

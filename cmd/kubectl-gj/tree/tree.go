@@ -13,8 +13,8 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
-	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/roster"
 	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/translators/tensorboard"
@@ -112,7 +112,7 @@ func told(f *jobs.Family) string {
 // Warned says what an event warns of, and what to do about it.
 func Warned(event *corev1.Event) string {
 	text := event.Reason + ": " + event.Message
-	if do := ending.Advice(event.Reason, event.Message); do != "" {
+	if do := podstate.Advice(event.Reason, event.Message); do != "" {
 		text += " (" + do + ")"
 	}
 	return text
@@ -121,7 +121,7 @@ func Warned(event *corev1.Event) string {
 // podsOf are the lines of the replicas, by type and rank, and of pods that are on their way out.
 func podsOf(f *jobs.Family, now time.Time) (out []Branch) {
 	draft, _ := ledger.Load(f.GenericJob) // what cannot be read of it is told by the condition Blocked
-	judge := ending.Judge{Now: now}
+	judge := podstate.Judge{Now: now}
 	replicas := roster.Of(f.GenericJob, draft.Ledger, f.Pods, judge)
 	for i := range replicas.Types {
 		t := &replicas.Types[i]
@@ -142,7 +142,7 @@ func podsOf(f *jobs.Family, now time.Time) (out []Branch) {
 }
 
 // lost says of a pod that its node is not Ready; "" if it is.
-func lost(l *ending.NodeLoss) string {
+func lost(l *podstate.NodeLoss) string {
 	if l != nil {
 		return fmt.Sprintf("node %s is not Ready since %s", l.Node, l.Since.UTC().Format(time.RFC3339))
 	}
@@ -164,7 +164,7 @@ func replica(f *jobs.Family, replicas *roster.Roster, t *roster.Type, rank int, 
 		b.Phase, b.Why = absent(f, record, now)
 	case pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil:
 		b.Phase, b.Why = phaseOf(pod), cmp.Or(lost(replicas.NodeLoss(t, rank)), t.Pod(rank).StillRuns(), before(f, pod, b))
-	case ending.IsOver(pod):
+	case podstate.IsOver(pod):
 		b.Phase, b.Why = phaseOf(pod), lastFailure(f, t, rank)
 	default:
 		b.Phase = phaseOf(pod)
@@ -258,7 +258,7 @@ func recordOf(job *v1beta1.GenericJob, replicaType string, rank int) v1beta1.Ran
 
 // phaseOf is the phase of a pod as kubectl shows it.
 func phaseOf(pod *corev1.Pod) string {
-	if pod.DeletionTimestamp != nil && !ending.IsOver(pod) {
+	if pod.DeletionTimestamp != nil && !podstate.IsOver(pod) {
 		return "Terminating"
 	}
 	return cmp.Or(string(pod.Status.Phase), string(corev1.PodPending))

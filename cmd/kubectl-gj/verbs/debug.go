@@ -87,7 +87,7 @@ func (p *program) switchDebug(c *cobra.Command, s *session, f *jobs.Family, d de
 	if d.off || len(d.command) > 0 {
 		return nil
 	}
-	for _, line := range shell.Trains(f.GenericJob, d.replica, d.container) {
+	for _, line := range shell.TrainingCommands(f.GenericJob, d.replica, d.container) {
 		fmt.Fprintln(p.ErrOut, line)
 	}
 	return nil

@@ -6,7 +6,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/tree"
-	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
 // What to do about a job that has failed, or whose pods do not start. The kernel's messages say what to do about the obstacles that it knows, so what
@@ -25,7 +25,7 @@ func (q question) afterFailure(reason string) string {
 		return "Read what the first to fail has said: `" + q.Command("logs", "--first-failure") + "`. `" + q.Command("why", "--rules FILE") + "` says what other rules would have done."
 	case reason == v1beta1.ReasonLedgerFull:
 		return "See why its replicas are replaced so often: `" + q.Command("top", "") + "`."
-	case slices.ContainsFunc(q.Status().Failures, func(f v1beta1.ReplicaFailure) bool { return ending.Unstartable(f) != "" }):
+	case slices.ContainsFunc(q.Status().Failures, func(f v1beta1.ReplicaFailure) bool { return podstate.Unstartable(f) != "" }):
 		return "No restart helps: correct the manifest, delete the job and create it again."
 	default:
 		return "Read what the first to fail has said: `" + q.Command("logs", "--first-failure") + "`. Mend it, or raise the limit of restarts; then delete the job and create it again."
@@ -54,8 +54,8 @@ func cannotMount(q question) *Answer {
 func (q question) stuck(reason, message string) string {
 	edit, setsImage := q.editing()
 	pulls := slices.Contains(v1beta1.PullReasons, reason)
-	switch advised := ending.Advice(reason, message) != ""; {
-	case pulls && ending.Advice(reason, message) == ending.Advice(reason, ""):
+	switch advised := podstate.Advice(reason, message) != ""; {
+	case pulls && podstate.Advice(reason, message) == podstate.Advice(reason, ""):
 		return "To set the image: " + setsImage + ". Once there is a pull secret, it goes on by itself."
 	case advised:
 		return "To edit the template: " + edit + ". It goes on by itself once the cause is gone."

@@ -61,7 +61,7 @@ func ignoredBy(job *v1beta1.GenericJob, now time.Time) (list []string) {
 			list = append(list, text)
 		}
 	}
-	if i := slices.Index(list, "spec."+spec.NoElsewhere(&job.Spec)); i >= 0 && job.Spec.AvoidNodes == nil {
+	if i := slices.Index(list, "spec."+spec.WhyNoElsewhere(&job.Spec)); i >= 0 && job.Spec.AvoidNodes == nil {
 		list[i] += others
 	}
 	return list
@@ -85,17 +85,17 @@ func ignoredOf(program *framework.Program, s v1beta1.GenericJobStatus) (list []s
 			}
 		}
 	}
-	add("restartStrategy is InPlace, but ", spec.Replaced(is, false)...)
-	add("heartbeat is set, but ", spec.Unwatched(is, false)...)
-	add("failurePolicy.noProgress is set, but ", spec.NoSteps(&v1beta1.GenericJob{Spec: *is}))
-	switch why := spec.NoElsewhere(is); {
+	add("restartStrategy is InPlace, but ", spec.WhyNotInPlace(is, false)...)
+	add("heartbeat is set, but ", spec.WhyNoHeartbeat(is, false)...)
+	add("failurePolicy.noProgress is set, but ", spec.WhyNoSteps(&v1beta1.GenericJob{Spec: *is}))
+	switch why := spec.WhyNoElsewhere(is); {
 	case why == "":
 	case is.AvoidNodes != nil:
 		add("", why)
 	case !counts(&s):
 		add("", why+others)
 	}
-	add("progress is set, but ", spec.Unread(is, false)...)
+	add("progress is set, but ", spec.WhyNoProgress(is, false)...)
 	if is.RunMode.Debugs() {
 		for _, t := range spec.UnknownTypes(is) {
 			list = append(list, fmt.Sprintf("spec.runMode.debug.replicaSpecs names type %q, which the job does not have: correct or remove the entry", t))

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/words"
+	"github.com/genericjob/genericjob/kernel/output"
 )
 
 // ReadRules reads a failure policy: what stands below failurePolicy in a manifest, that field with its name, or the manifest of a job that has one.
@@ -109,8 +109,8 @@ func invalidMatch(r *v1beta1.FailurePolicyRule) string {
 		return ".match names nothing: set causes, exitCodes, messages or types"
 	}
 	for _, kind := range r.Match.Causes {
-		if !slices.Contains(words.Kinds, string(kind)) {
-			return fmt.Sprintf(".match.causes has %q: want some of %s", kind, strings.Join(words.Kinds, ", "))
+		if !slices.Contains(output.Kinds, string(kind)) {
+			return fmt.Sprintf(".match.causes has %q: want some of %s", kind, strings.Join(output.Kinds, ", "))
 		}
 	}
 	for _, code := range r.Match.ExitCodes {

@@ -137,7 +137,7 @@ func Remarks(f *jobs.Family, policy v1beta1.FailurePolicy) (list []string, err e
 	if problem := spec.Invalid(with, spec.Tasks(with, false), nil); strings.HasPrefix(problem, field) {
 		return nil, errors.New(strings.ReplaceAll(problem, field, ""))
 	}
-	if why := spec.NoElsewhere(&with.Spec); why != "" && !counts(&f.GenericJob.Status) {
+	if why := spec.WhyNoElsewhere(&with.Spec); why != "" && !counts(&f.GenericJob.Status) {
 		list = append(list, "Ignored: "+sentence(why))
 	}
 	if policy.NoProgress != nil {
@@ -151,7 +151,7 @@ const field = "spec.failurePolicy."
 
 // noProgress says what noProgress would do. A status keeps the step of the present series of failures alone, and only if the job has noProgress.
 func noProgress(job *v1beta1.GenericJob, rounds int32, series *v1beta1.NoProgressStatus) string {
-	switch why := spec.NoSteps(job); {
+	switch why := spec.WhyNoSteps(job); {
 	case why != "":
 		return "Ignored: noProgress is set, but " + sentence(why)
 	case series == nil:

@@ -23,26 +23,26 @@ type developer struct {
 	stopped chan<- develop.Answer // who waits for the end of the code; nil if nobody does
 }
 
-// wish is what a developer asks for. Without a reply it is to leave.
-type wish struct {
+// developerRequest is what a developer asks for. Without a reply it is to leave.
+type developerRequest struct {
 	of    *developer
 	asked develop.Request
 	reply chan<- develop.Answer
 }
 
-// welcome opens the door for developers. Code runs without one, too.
-func (w *wrapper) welcome() {
-	w.wishes = make(chan wish)
+// listenForDevelopers opens the socket for developers. Code runs without it, too.
+func (w *wrapper) listenForDevelopers() {
+	w.developerRequests = make(chan developerRequest)
 	socket := develop.Socket(w.dir)
 	_ = os.Remove(socket) // of the container before
-	door, err := net.Listen("unix", socket)
+	listener, err := net.Listen("unix", socket)
 	if err != nil {
 		w.say("kubectl gj sync and restart will not work: %v", err)
 		return
 	}
 	go func() {
 		for {
-			c, err := door.Accept()
+			c, err := listener.Accept()
 			if err != nil {
 				time.Sleep(time.Second) // too many open files, for example
 				continue
@@ -57,7 +57,7 @@ func (w *wrapper) serve(c net.Conn) {
 	defer c.Close()
 	_ = c.SetDeadline(time.Now().Add(develop.LongestVisit))
 	d := &developer{}
-	defer func() { w.wishes <- wish{of: d} }()
+	defer func() { w.developerRequests <- developerRequest{of: d} }()
 	answers := json.NewEncoder(c)
 	for requests := json.NewDecoder(c); ; {
 		var asked develop.Request
@@ -65,15 +65,15 @@ func (w *wrapper) serve(c net.Conn) {
 			return
 		}
 		reply := make(chan develop.Answer, 1)
-		w.wishes <- wish{of: d, asked: asked, reply: reply}
+		w.developerRequests <- developerRequest{of: d, asked: asked, reply: reply}
 		if answers.Encode(<-reply) != nil {
 			return
 		}
 	}
 }
 
-// hear does what a developer asks for, one at a time.
-func (w *wrapper) hear(q wish) {
+// handleDeveloper does what a developer asks for, one at a time.
+func (w *wrapper) handleDeveloper(q developerRequest) {
 	switch {
 	case q.reply == nil:
 		if w.developer == q.of {
@@ -85,12 +85,12 @@ func (w *wrapper) hear(q wish) {
 	case w.developer != q.of:
 		q.reply <- develop.Answer{Busy: true}
 	default:
-		w.grant(w.developer, q)
+		w.carryOut(w.developer, q)
 	}
 }
 
-// grant does what the developer asks for who is served. It answers a stop later: see attendDeveloper.
-func (w *wrapper) grant(d *developer, q wish) {
+// carryOut does what the developer asks for who is served. It answers a stop later: see attendDeveloper.
+func (w *wrapper) carryOut(d *developer, q developerRequest) {
 	switch why := w.isLeaving(); {
 	case q.asked.Do == develop.Ready && why != "":
 		q.reply <- develop.Answer{Error: why}

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"strconv"
 
-	"github.com/genericjob/genericjob/kernel/words"
+	"github.com/genericjob/genericjob/kernel/output"
 )
 
 // The highest step. Code that has ended tells by it how far it had come: the operator compares that with the time before (failurePolicy.noProgress).
@@ -32,13 +32,13 @@ func (s steps) with(o steps) steps {
 	return steps{highest: max(s.highest, o.highest), told: s.told || o.told, unsure: s.unsure || o.unsure}
 }
 
-// String returns the highest step, as words.Said has it.
+// String returns the highest step, as output.Failure has it.
 func (s steps) String() string {
 	switch {
 	case s.unsure:
 		return ""
 	case !s.told:
-		return words.NoStep
+		return output.NoStep
 	default:
 		return strconv.FormatInt(s.highest, 10)
 	}

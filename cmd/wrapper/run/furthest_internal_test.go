@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/genericjob/genericjob/kernel/words"
+	"github.com/genericjob/genericjob/kernel/output"
 )
 
 // Code may have ended, and its last steps wait in a pipe still. What was read so far is no highest step then.
@@ -34,7 +34,7 @@ func TestTheHighestStepOfCodeThatHasEndedIsToldOnceAllIsRead(t *testing.T) {
 	require.Nil(t, w.Step, "how far code had come that ended earlier says nothing")
 	require.False(t, w.noteStep(), "nothing is written twice")
 	w.pumps = nil
-	require.Equal(t, words.NoStep, w.reportOn(question{}).Furthest, "it has not begun")
+	require.Equal(t, output.NoStep, w.reportOn(question{}).Furthest, "it has not begun")
 }
 
 // A container that starts in a pod knows what the one before has noted, until code has run in it.

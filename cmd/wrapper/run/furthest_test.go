@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/genericjob/genericjob/kernel/words"
+	"github.com/genericjob/genericjob/kernel/output"
 )
 
 func TestTheHighestStepIsToldWithTheEnd(t *testing.T) {
@@ -17,7 +17,7 @@ func TestTheHighestStepIsToldWithTheEnd(t *testing.T) {
 		want         string
 	}{
 		"the last":                     {"echo step 1; echo step 12; echo step 12 >&2; exit 1", pattern, "12"},
-		"none":                         {"echo begins; exit 1", pattern, words.NoStep},
+		"none":                         {"echo begins; exit 1", pattern, output.NoStep},
 		"a line that does not end":     {"printf 'step 7\nstep 8'; exit 1", pattern, "8"},
 		"after much output":            {"i=0; while [ $i -lt 3000 ]; do echo step $i and a line that is as long as lines of training are; i=$((i+1)); done; exit 1", pattern, "2999"},
 		"steps that go back":           {"echo step 100; echo step 1; echo step 101; exit 1", pattern, ""},
@@ -34,7 +34,7 @@ func TestTheHighestStepIsToldWithTheEnd(t *testing.T) {
 			c.Env = append(c.Env, "WORDS="+file)
 			p.run(c)
 			require.Equal(t, 1, code(t, c))
-			require.Equal(t, tc.want, words.Read(p.lastWords()).Step)
+			require.Equal(t, tc.want, output.Read(p.lastWords()).Step)
 		})
 	}
 }
@@ -45,8 +45,8 @@ func TestCodeThatHangsTellsItsHighestStep(t *testing.T) {
 	c := p.wrap([]string{"-last-words=" + filepath.Join(p.dir, "words"), "-read-output", "-beat-startup=1h", "-beat-steady=1s", "-beat-line=step (?P<step>[0-9]+)"},
 		"sh", "-c", "echo step 41; echo step 42; sleep 100")
 	p.run(c)
-	require.Equal(t, int(words.HangCode), code(t, c))
-	require.Equal(t, "42", words.Read(p.lastWords()).Step)
+	require.Equal(t, int(output.HangCode), code(t, c))
+	require.Equal(t, "42", output.Read(p.lastWords()).Step)
 }
 
 // The operator asks a wrapper whose code runs while another replica has failed. Code that begins anew has told nothing.
@@ -62,10 +62,10 @@ func TestTheHighestStepIsReported(t *testing.T) {
 	p.run(again)
 	p.order(1, 1, 1)
 	held := p.awaitHeld().Held
-	require.Equal(t, "7", words.Read(held.Message).Step, "an end that is held tells it, too")
+	require.Equal(t, "7", output.Read(held.Message).Step, "an end that is held tells it, too")
 	require.Equal(t, "7", p.report().Furthest)
 	p.order(2, 2, 2)
-	p.until("code that has just begun has told none", func() bool { r := p.report(); return r.Attempt == 2 && r.Furthest == words.NoStep })
+	p.until("code that has just begun has told none", func() bool { r := p.report(); return r.Attempt == 2 && r.Furthest == output.NoStep })
 	require.NoError(t, again.Process.Signal(syscall.SIGTERM))
 	require.Zero(t, code(t, again), "nothing of it outlives the test")
 }

@@ -17,10 +17,10 @@ func (w *wrapper) holds(code int) bool {
 	return code != 0 && w.hold > 0 && w.fixed == nil && !w.podEnds && w.Starts > 1 && time.Since(w.born) < inplace.HoldWithin
 }
 
-// keep notes how the code has ended, and kills the processes that it has left behind.
-func (w *wrapper) keep(code int) {
+// holdEnd notes how the code has ended, and kills the processes that it has left behind.
+func (w *wrapper) holdEnd(code int) {
 	fmt.Fprintf(os.Stderr, "genericjob wrapper: attempt %d has ended with exit code %d; waiting for an order\n", w.Ran, code)
-	w.note(code, false)
+	w.noteFailure(code, false)
 	w.held = w.ended
 	w.holdExpired, w.draining = time.After(w.hold), true
 }
@@ -31,7 +31,7 @@ func (w *wrapper) release() {
 		return
 	}
 	w.held, w.holdExpired = nil, nil
-	if err := w.leaveWords(""); err != nil {
+	if err := w.writeTerminationMessage(""); err != nil {
 		fmt.Fprintln(os.Stderr, "genericjob wrapper:", err)
 	}
 }

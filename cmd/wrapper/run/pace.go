@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/genericjob/genericjob/apis/inplace"
-	"github.com/genericjob/genericjob/kernel/words"
+	"github.com/genericjob/genericjob/kernel/output"
 )
 
 // Pace is how fast the steps of code follow each other, as its output tells them. What was done twice after a restart can be known by it.
@@ -94,7 +94,7 @@ func (w *wrapper) pace() *inplace.Pace {
 // code that ran earlier. Code that has told no step, or not run at all, has come no further.
 func (w *wrapper) noteStep() (is bool) {
 	text := w.lastFurthest()
-	if w.signs == nil || text == words.NoStep {
+	if w.signs == nil || text == output.NoStep {
 		return false
 	}
 	had := w.Step

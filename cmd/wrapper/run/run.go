@@ -50,9 +50,9 @@ func Main(args []string) int {
 		return err
 	})
 	flags.DurationVar(&w.hold, "hold", 0, "how long to stay when code fails that was started again, in wait for an order")
-	flags.StringVar(&w.words, "last-words", "", "the file for the container's termination message")
+	flags.StringVar(&w.messageFile, "last-words", "", "the file for the container's termination message")
 	flags.BoolVar(&w.reads, "read-output", false, "read what code has said last that fails")
-	flags.DurationVar(&w.vouch, "vouch", vouchWithin, "how long to wait by an order that the volume does not show")
+	flags.DurationVar(&w.confirmWithin, "vouch", confirmTimeout, "how long to wait by an order that the volume does not show")
 	flags.DurationVar(&w.patience, "patience", develop.Patience, "how long to wait for a developer who is silent")
 	w.beat.define(flags)
 	port := flags.Int("port", inplace.Port, "where to answer with reports")
@@ -68,11 +68,11 @@ func Main(args []string) int {
 	code := w.loop()
 	w.drain()
 	w.keepStep()
-	w.tellEnd(code)
+	w.writeEnd(code)
 	return code
 }
 
-// begin reads what has run before in this pod, and opens the door for who asks.
+// begin reads what has run before in this pod, and listens for who asks.
 func (w *wrapper) begin(port int) error {
 	if err := becomeReaper(); err != nil {
 		return err
@@ -84,18 +84,18 @@ func (w *wrapper) begin(port int) error {
 			return err
 		}
 	}
-	w.at, w.Starts, w.born, w.vouched = w.Ran, w.Starts+1, time.Now(), time.Now()
+	w.at, w.Starts, w.born, w.confirmedAt = w.Ran, w.Starts+1, time.Now(), time.Now()
 	if err := w.save(); err != nil {
 		return err
 	}
-	door, err := net.Listen("tcp", fmt.Sprintf(":%d", port))
+	listener, err := net.Listen("tcp", fmt.Sprintf(":%d", port))
 	if err != nil {
 		return err
 	}
 	w.asked = make(chan question)
-	go w.answer(door)
+	go w.serveReports(listener)
 	w.restore()
-	w.welcome()
+	w.listenForDevelopers()
 	return nil
 }
 
@@ -107,7 +107,7 @@ func (w *wrapper) loop() int {
 		w.obey()
 		w.watch()
 		w.nameHolders()
-		w.doubt()
+		w.rejectUnconfirmedOrder()
 		w.attendDeveloper()
 		select {
 		case <-tick.C:
@@ -116,11 +116,11 @@ func (w *wrapper) loop() int {
 		case <-w.holdExpired:
 			w.code, w.over = int(w.held.Code), true
 		case s := <-w.signals:
-			w.signalled(s.(syscall.Signal))
+			w.onSignal(s.(syscall.Signal))
 		case q := <-w.asked:
 			q.reply <- w.reportOn(q)
-		case q := <-w.wishes:
-			w.hear(q)
+		case q := <-w.developerRequests:
+			w.handleDeveloper(q)
 		}
 		if code, over := w.reap(); over {
 			return code

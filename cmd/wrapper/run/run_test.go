@@ -157,7 +157,7 @@ func (p *pod) awaitReport(at, exits int) {
 	p.Helper()
 	p.until(fmt.Sprintf("attempt %d is reached", at), func() bool {
 		r := p.report()
-		r.Ended = nil // see words_test.go
+		r.Ended = nil // see last_output_test.go
 		return r == inplace.Report{Pod: "uid", Attempt: at, Exits: exits}
 	})
 }

@@ -13,11 +13,11 @@ import (
 	"time"
 
 	"github.com/genericjob/genericjob/apis/inplace"
-	"github.com/genericjob/genericjob/kernel/words"
+	"github.com/genericjob/genericjob/kernel/output"
 )
 
 // Heartbeat. Code of which nothing is seen for too long hangs: its stacks are asked for, then it is killed, and the container ends
-// with words.HangCode. Only time counts in which this process runs: one that was frozen, with its code, has seen nothing and knows nothing.
+// with output.HangCode. Only time counts in which this process runs: one that was frozen, with its code, has seen nothing and knows nothing.
 
 const (
 	// longestStep is how much time counts at most between two looks.
@@ -237,7 +237,7 @@ func (w *wrapper) hangs(now time.Time) bool {
 func (w *wrapper) end() {
 	w.silent = w.silentFor()
 	w.say("%s", w.silent)
-	if err := w.leaveWords(w.silent); err != nil {
+	if err := w.writeTerminationMessage(w.silent); err != nil {
 		w.say("%v", err)
 	}
 	asked := make(chan time.Time, 1)
@@ -248,18 +248,18 @@ func (w *wrapper) end() {
 	}(descendants())
 }
 
-// tellWhere adds to the last words of code that hangs where that is, as its stacks tell.
-func (w *wrapper) tellWhere() {
+// writeHangStack adds to the last words of code that hangs where that is, as its stacks tell.
+func (w *wrapper) writeHangStack() {
 	w.awaitOutput()
-	said := words.Said{}
+	said := output.Failure{}
 	for _, p := range w.pumps {
 		text, _ := p.end(maxKept)
-		if said = words.Hangs(text); said.Frame != "" {
+		if said = output.Hangs(text); said.Frame != "" {
 			break
 		}
 	}
 	said.Output, said.Step = w.silent, w.lastFurthest()
-	if err := w.leaveWords(said.Text(inplace.MaxMessage)); err != nil {
+	if err := w.writeTerminationMessage(said.Text(inplace.MaxMessage)); err != nil {
 		w.say("%v", err)
 	}
 }
@@ -271,9 +271,9 @@ func (w *wrapper) silentFor() string {
 		what = fmt.Sprintf("file %.*s was not modified", maxQuoted, w.beat.file)
 	}
 	if w.seen == w.seenBefore {
-		return fmt.Sprintf(words.HangBegins+"%s within %.0f s of the start (startupSeconds)", what, w.beat.startup.Seconds())
+		return fmt.Sprintf(output.HangBegins+"%s within %.0f s of the start (startupSeconds)", what, w.beat.startup.Seconds())
 	}
-	silent := fmt.Sprintf(words.HangBegins+"%s for %.0f s (steadySeconds)", what, w.beat.steady.Seconds())
+	silent := fmt.Sprintf(output.HangBegins+"%s for %.0f s (steadySeconds)", what, w.beat.steady.Seconds())
 	if w.beat.line != nil && !w.reads {
 		return silent
 	}

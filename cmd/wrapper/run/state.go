@@ -13,23 +13,23 @@ import (
 
 // wrapper is a wrapper at work.
 type wrapper struct {
-	dir, file, pod string
-	command        []string
-	grace          time.Duration
-	asked          chan question
-	wishes         chan wish
-	signals        chan os.Signal
-	fixed          *inplace.Order // nil: the order is in a file
-	beat           heartbeat
-	hold           time.Duration // how long to stay when code fails
-	reads          bool          // what code has said last is read
-	words          string        // the file for the container's termination message; "" for none
-	vouch          time.Duration // how long to wait by an order that the volume does not show
-	born           time.Time     // when this wrapper began
-	patience       time.Duration // how long to wait for a developer who is silent
+	dir, file, pod    string
+	command           []string
+	grace             time.Duration
+	asked             chan question
+	developerRequests chan developerRequest
+	signals           chan os.Signal
+	fixed             *inplace.Order // nil: the order is in a file
+	beat              heartbeat
+	hold              time.Duration // how long to stay when code fails
+	reads             bool          // what code has said last is read
+	messageFile       string        // the file for the container's termination message; "" for none
+	confirmWithin     time.Duration // how long to wait by an order that the volume does not show
+	born              time.Time     // when this wrapper began
+	patience          time.Duration // how long to wait for a developer who is silent
 
 	memory
-	vouched     time.Time        // when the volume last showed no less than what is obeyed
+	confirmedAt time.Time        // when the volume last showed no less than what is obeyed
 	at          int              // the attempt that was reached: no code of an earlier one runs
 	child       int              // the command's process; 0 if it does not run
 	stopping    bool             // an order has asked the command to end

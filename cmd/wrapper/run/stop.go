@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/genericjob/genericjob/kernel/words"
+	"github.com/genericjob/genericjob/kernel/output"
 )
 
 // Stopping. When code is to end, because of an order or with the pod, all its processes are asked to, in whatever session they run. Each of them has the
@@ -33,20 +33,21 @@ func (w *wrapper) stopWithin(limit time.Duration) {
 	}
 	w.stopping, w.limit = true, limit
 	w.kill = time.After(limit)
-	w.tell(syscall.SIGTERM)
+	w.signal(syscall.SIGTERM)
 }
 
-// tell asks all processes to end, except those that an agent asks itself. The process group of the command gets the signal as a whole, so no process in it
-// escapes by a fork. An agent keeps its processes out of that group.
-func (w *wrapper) tell(s syscall.Signal) {
+// signal asks all processes to end, except those that an agent asks itself. The process group of the command gets the signal as a whole, so no
+// process in it escapes by a fork. An agent keeps its processes out of that group.
+func (w *wrapper) signal(s syscall.Signal) {
 	if w.stopAsked.IsZero() {
 		w.stopAsked = time.Now()
 	}
-	w.tellAll(descendants(), s)
+	w.signalAll(descendants(), s)
 }
 
-// tellAll asks processes that were found a moment ago to end. A process that has left the command's group since then may have missed the group's signal.
-func (w *wrapper) tellAll(all []process, s syscall.Signal) {
+// signalAll asks processes that were found a moment ago to end. A process that has left the command's group since then may have missed the group's
+// signal.
+func (w *wrapper) signalAll(all []process, s syscall.Signal) {
 	_ = syscall.Kill(-w.child, s)
 	for _, p := range all {
 		group, _ := syscall.Getpgid(p.pid)
@@ -60,8 +61,8 @@ func (w *wrapper) tellAll(all []process, s syscall.Signal) {
 	}
 }
 
-// tellSpared asks the processes to end that an agent has left behind.
-func (w *wrapper) tellSpared() {
+// signalSpared asks the processes to end that an agent has left behind.
+func (w *wrapper) signalSpared() {
 	if len(w.spared) == 0 {
 		return
 	}
@@ -73,29 +74,29 @@ func (w *wrapper) tellSpared() {
 	w.spared = nil
 }
 
-// signalled hands a signal to the code. After a signal that asks the pod to end, the wrapper starts no code any more.
-func (w *wrapper) signalled(s syscall.Signal) {
+// onSignal hands a signal to the code. After a signal that asks the pod to end, the wrapper starts no code any more.
+func (w *wrapper) onSignal(s syscall.Signal) {
 	switch {
 	case slices.Contains(own, s):
 	case slices.Contains(final, s):
-		w.leave(s)
+		w.endWithPod(s)
 	case w.child != 0:
 		_ = syscall.Kill(-w.child, s)
 	}
 }
 
-// leave ends the code because the pod ends. If the code takes too long, the kubelet kills it.
-func (w *wrapper) leave(s syscall.Signal) {
+// endWithPod ends the code because the pod ends. If the code takes too long, the kubelet kills it.
+func (w *wrapper) endWithPod(s syscall.Signal) {
 	w.podEnds = true
 	switch {
 	case w.held != nil:
 		w.code, w.over = int(w.held.Code), true
 	case w.child == 0:
-		w.repeat()
+		w.printEarlierOutput()
 		w.code, w.over = exitBySignal+int(s), !w.draining // what is left has been asked, and may be saving
 	case w.stopping && s == syscall.SIGTERM: // it has been asked already
 	default:
-		w.tell(s)
+		w.signal(s)
 	}
 }
 
@@ -114,17 +115,17 @@ func (w *wrapper) childEnded(code int) {
 	case w.stopping:
 		w.draining = true
 		if code != 0 && code != exitBySignal+int(syscall.SIGTERM) && !w.again {
-			w.note(code, true)
+			w.noteFailure(code, true)
 		}
 	case w.isOfDeveloper(code):
 		w.say("attempt %d has ended with exit code %d while a developer stops it and its peers: that is no failure", w.Ran, code)
 		w.again, w.draining = true, true
 	case w.holds(code):
-		w.keep(code)
+		w.holdEnd(code)
 	default:
 		w.code, w.over = code, true
 	}
-	w.tellSpared()
+	w.signalSpared()
 }
 
 // settle goes on when the last process of an ended attempt is gone.
@@ -142,13 +143,13 @@ func (w *wrapper) settle() {
 	if w.slow {
 		w.say("attempt %d has stopped, %.1f s after it was asked to; last to end: %s", w.Ran, time.Since(w.stopAsked).Seconds(), cmp.Or(w.lastSeen, "the command"))
 	}
-	w.addWords()
-	w.dropWords()
+	w.addOutput()
+	w.clearTerminationMessage()
 	switch {
-	case w.hung && w.holds(words.HangCode):
-		w.keep(words.HangCode)
+	case w.hung && w.holds(output.HangCode):
+		w.holdEnd(output.HangCode)
 	case w.hung:
-		w.code, w.over = words.HangCode, true
+		w.code, w.over = output.HangCode, true
 	case w.podEnds:
 		w.over = true
 	}

@@ -30,7 +30,7 @@ func TestWhoLeavesTheGroupDuringAStopIsAskedToEnd(t *testing.T) {
 
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "go"), nil, 0o600))
 	require.Eventually(t, func() bool { group, err := syscall.Getpgid(pid); return err == nil && group == pid }, 5*time.Minute, 20*time.Millisecond)
-	(&wrapper{child: c.Process.Pid}).tellAll(found, syscall.SIGTERM)
+	(&wrapper{child: c.Process.Pid}).signalAll(found, syscall.SIGTERM)
 	require.Error(t, c.Wait())
 	require.Eventually(t, func() bool { _, alive := readProcess(pid); return !alive }, 5*time.Minute, 20*time.Millisecond)
 }

@@ -47,10 +47,10 @@ func TestEverySetIsPinnedByItsModule(t *testing.T) {
 	pins := regexp.MustCompile(`(?m)^\t?(?:tool )?([a-z0-9./-]+)$`)
 	oldest, err := Oldest.Cluster()
 	require.NoError(t, err)
-	next, err := Version("1.37").Cluster()
+	earlier, err := Version("1.36").Cluster()
 	require.NoError(t, err)
-	sets := slices.Concat(All(), Extras(), oldest, next, Version("1.32").Assets(), Version("1.34").Assets())
-	for _, module := range []string{"kubernetes", "kubernetes-1.30", "kubernetes-1.32", "kubernetes-1.34", "kubernetes-1.37", "etcd", "containerd", "volcano", "jobset", "argo", "helm", "prometheus", "kubestatemetrics"} {
+	sets := slices.Concat(All(), Extras(), oldest, earlier, Version("1.32").Assets(), Version("1.34").Assets())
+	for _, module := range []string{"kubernetes", "kubernetes-1.30", "kubernetes-1.32", "kubernetes-1.34", "kubernetes-1.36", "etcd", "containerd", "volcano", "jobset", "argo", "helm", "prometheus", "kubestatemetrics"} {
 		t.Run(module, func(t *testing.T) {
 			content, err := os.ReadFile(filepath.Join(source, "binaries", module, "go.mod"))
 			require.NoError(t, err)

@@ -13,7 +13,7 @@ type Version string
 
 // Newest is the version that everything runs on for which no other is asked. Oldest is the oldest that is tested.
 const (
-	Newest Version = "1.36"
+	Newest Version = "1.37"
 	Oldest Version = "1.30"
 )
 
@@ -23,12 +23,12 @@ var patches = map[Version]string{
 	Oldest: "v1.30.14",
 	"1.32": "v1.32.13",
 	"1.34": "v1.34.4",
-	Newest: "v1.36.3",
-	"1.37": "v1.37.2",
+	"1.36": "v1.36.3",
+	Newest: "v1.37.2",
 }
 
 // whole are the versions of which all programs of a cluster can be built.
-var whole = []Version{Oldest, Newest, "1.37"}
+var whole = []Version{Oldest, "1.36", Newest}
 
 // Versions are all that can be built, oldest first.
 func Versions() []Version { return slices.Sorted(maps.Keys(patches)) }

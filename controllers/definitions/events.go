@@ -1,0 +1,89 @@
+package definitions
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers/announce"
+	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/text"
+	"github.com/genericjob/genericjob/translators/definition"
+)
+
+// named is a definition by its name and UID, for events that come after it.
+func named(f *v1beta1.TrainingFramework) *v1beta1.TrainingFramework {
+	return &v1beta1.TrainingFramework{
+		TypeMeta:   metav1.TypeMeta{APIVersion: v1beta1.GroupVersion.String(), Kind: v1beta1.KindTrainingFramework},
+		ObjectMeta: metav1.ObjectMeta{Name: f.Name, UID: f.UID},
+	}
+}
+
+// reportRefused tells of an edit that is refused, once for each edit and reason.
+func (r *Reconciler) reportRefused(ctx context.Context, before, f *v1beta1.TrainingFramework) {
+	was := meta.FindStatusCondition(before.Status.Conditions, v1beta1.FrameworkAccepted)
+	is := meta.FindStatusCondition(f.Status.Conditions, v1beta1.FrameworkAccepted)
+	if is == nil || is.Status != metav1.ConditionFalse || was != nil && was.Status == is.Status && was.Reason == is.Reason && was.ObservedGeneration == is.ObservedGeneration {
+		return
+	}
+	list := []kernel.Event{{Warning: true, Reason: is.Reason, Message: is.Message, Attempt: int(f.Generation)}} // each edit has an event of its own
+	announce.Warnings(ctx, list)
+	announce.Events(r.Recorder, named(f), list)
+}
+
+// reportDeleted tells of a definition that is gone while jobs of its kind are not over, unless another follows it. The jobs hear of it themselves, too.
+// Nil: it served none.
+func (r *Reconciler) reportDeleted(ctx context.Context, was *running) {
+	if was == nil {
+		return
+	}
+	r.unserved.add(was.kind)
+	n := was.unfinished()
+	follows := r.filter(ctx, func(f *v1beta1.TrainingFramework) bool {
+		return f.Name != was.of.Name && f.DeletionTimestamp == nil && definition.KindOf(&f.Spec).GroupKind() == was.kind.GroupKind()
+	})
+	if n == 0 || len(follows) > 0 {
+		return
+	}
+	list := []kernel.Event{{Warning: true, Reason: v1beta1.ReasonDefinitionDeleted, Message: fmt.Sprintf(
+		"TrainingFramework %s is deleted, and %d jobs of kind %s are not over. They go on as GenericJobs, but what they show stands still, edits of them have no effect, "+
+			"and none is deleted when its time is over. Apply the definition again, or delete the jobs.", was.of.Name, n, was.kind.Kind)}}
+	announce.Warnings(ctx, list)
+	announce.Events(r.Recorder, was.of, list)
+}
+
+// unfinished is how many jobs of a kind are not over.
+func (r *running) unfinished() (n int) {
+	informer, one := r.jobs.(interface{ GetIndexer() toolscache.Indexer })
+	if !one {
+		return 0
+	}
+	for _, o := range informer.GetIndexer().List() {
+		job, is := o.(client.Object)
+		if !is || job.GetDeletionTimestamp() != nil {
+			continue
+		}
+		if phase := r.revised.Newest().Phase(job); phase != v1beta1.JobSucceeded && phase != v1beta1.JobFailed {
+			n++
+		}
+	}
+	return n
+}
+
+// hasReason reports whether a condition has a reason.
+func hasReason(f *v1beta1.TrainingFramework, condition, reason string) bool {
+	have := meta.FindStatusCondition(f.Status.Conditions, condition)
+	return have != nil && have.Reason == reason
+}
+
+// say sets a condition.
+func say(f *v1beta1.TrainingFramework, condition string, is metav1.ConditionStatus, reason, message string) {
+	meta.SetStatusCondition(&f.Status.Conditions, metav1.Condition{
+		Type: condition, Status: is, Reason: reason, Message: text.Cut(message, text.Max), ObservedGeneration: f.Generation,
+	})
+}

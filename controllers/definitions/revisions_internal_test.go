@@ -1,0 +1,37 @@
+package definitions
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/yaml"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers/training"
+	"github.com/genericjob/genericjob/translators/definition"
+)
+
+// TestARevisionThatAnEarlierOperatorAcceptedHoldsUpNoOther: jobs of the others, and new ones, are compiled.
+func TestARevisionThatAnEarlierOperatorAcceptedHoldsUpNoOther(t *testing.T) {
+	raw, err := os.ReadFile(filepath.Join("..", "..", "deploy", "frameworks", "jax", "framework.yaml"))
+	require.NoError(t, err)
+	f := &v1beta1.TrainingFramework{}
+	require.NoError(t, yaml.UnmarshalStrict(raw, f))
+	bad := f.Spec.DeepCopy()
+	bad.RunPolicy = "job.spec.name.matches(job.name)"
+	of := func(specs ...*v1beta1.TrainingFrameworkSpec) ([]*training.Reconciler, error) {
+		f.Status.Revisions = nil
+		for _, spec := range specs {
+			f.Status.Revisions = append(f.Status.Revisions, v1beta1.FrameworkRevision{Name: definition.RevisionOf(spec), Spec: *spec})
+		}
+		return revisionsOf(f, definition.Schemas{}, &training.Reconciler{})
+	}
+	list, err := of(&f.Spec, bad, &f.Spec)
+	require.NoError(t, err)
+	require.Len(t, list, 2)
+	_, err = of(bad, &f.Spec)
+	require.ErrorIs(t, err, errNewest)
+	require.ErrorContains(t, err, "status.revisions[0] of TrainingFramework jax: spec.runPolicy: matches takes a pattern")
+}

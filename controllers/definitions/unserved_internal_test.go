@@ -1,0 +1,86 @@
+package definitions
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/stretchr/testify/require"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+// TestAKindThatCannotBeListedHidesNoOther: a conversion webhook that is down, for example. CRDs of kinds that are defined are not read, for they are large.
+func TestAKindThatCannotBeListedHidesNoOther(t *testing.T) {
+	scheme := runtime.NewScheme()
+	require.NoError(t, v1beta1.AddToScheme(scheme))
+	require.NoError(t, apiextensionsv1.AddToScheme(scheme))
+	kind := func(name string) schema.GroupVersionKind {
+		return schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: name}
+	}
+	crd := func(name string) *apiextensionsv1.CustomResourceDefinition {
+		return &apiextensionsv1.CustomResourceDefinition{
+			ObjectMeta: metav1.ObjectMeta{Name: usualName(name, "example.com"), Annotations: map[string]string{v1beta1.AnnotationSchema: "made"}},
+			Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+				Group: "example.com", Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: name}, Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1"}},
+			},
+		}
+	}
+	objects := []client.Object{crd("DefinedJob"), crd("BrokenJob"), crd("OtherJob"), &v1beta1.TrainingFramework{
+		ObjectMeta: metav1.ObjectMeta{Name: "defined"}, Spec: v1beta1.TrainingFrameworkSpec{Kind: v1beta1.FrameworkKind{Group: "example.com", Version: "v1", Kind: "DefinedJob"}},
+	}}
+	deleted := &v1beta1.TrainingFramework{ // in the foreground, as Argo CD does it
+		ObjectMeta: metav1.ObjectMeta{Name: "goes", DeletionTimestamp: &metav1.Time{Time: time.Now()}, Finalizers: []string{metav1.FinalizerDeleteDependents}},
+		Spec:       v1beta1.TrainingFrameworkSpec{Kind: v1beta1.FrameworkKind{Group: "example.com", Version: "v1", Kind: "TheirJob"}},
+	}
+	objects = append(objects, deleted)
+	for _, name := range []string{"BrokenJob", "OtherJob", "DefinedJob", "TheirJob"} {
+		scheme.AddKnownTypeWithName(kind(name), &unstructured.Unstructured{})
+		scheme.AddKnownTypeWithName(kind(name+"List"), &unstructured.UnstructuredList{})
+	}
+	for _, name := range []string{"BrokenJob", "OtherJob", "TheirJob"} {
+		job := &unstructured.Unstructured{}
+		job.SetGroupVersionKind(kind(name))
+		job.SetNamespace("team")
+		job.SetName("waits")
+		job.SetUID(types.UID("uid-of-" + name))
+		objects = append(objects, job)
+	}
+	var read []string
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+			if list.GetObjectKind().GroupVersionKind().Kind == "BrokenJobList" {
+				return errors.New("conversion webhook: connection refused")
+			}
+			return c.List(ctx, list, options...)
+		},
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
+			if _, is := o.(*apiextensionsv1.CustomResourceDefinition); is {
+				read = append(read, key.Name)
+			}
+			return c.Get(ctx, key, o, options...)
+		},
+	}).Build()
+	recorder := events.NewFakeRecorder(10)
+	u := newUnserved(&Reconciler{Client: c, Live: c, Recorder: recorder}, logr.Discard())
+	u.add(kind("TheirJob"))
+	require.ErrorContains(t, u.look(t.Context()), "look for jobs of kind BrokenJob: conversion webhook")
+	require.Equal(t, []string{"brokenjobs.example.com", "otherjobs.example.com"}, read)
+	require.Contains(t, <-recorder.Events, "No TrainingFramework serves the kind OtherJob")
+	require.Len(t, recorder.Events, 1, "the job of a definition that is being deleted hears of it, too")
+	require.Contains(t, <-recorder.Events, "No TrainingFramework serves the kind TheirJob")
+	require.ErrorContains(t, u.look(t.Context()), "BrokenJob")
+	require.Empty(t, recorder.Events)
+}

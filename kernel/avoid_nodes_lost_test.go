@@ -1,0 +1,107 @@
+package kernel_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel"
+	kt "github.com/genericjob/genericjob/kernel/kerneltest"
+	"github.com/genericjob/genericjob/kernel/podstate"
+)
+
+// failuresOn are how many failures count for a node.
+func failuresOn(job *v1beta1.GenericJob, node string) int {
+	for _, n := range job.Status.NodeFailures {
+		if n.Node == node {
+			return len(n.Times)
+		}
+	}
+	return 0
+}
+
+// A finalizer of somebody's keeps the pod of a lost node. Each time that the loss has faded it would be seen anew.
+func TestALossCountsOnceHoweverLongItsPodStays(t *testing.T) {
+	for _, after1 := range []int32{1, 2} {
+		job := endless(v1beta1.AvoidNodes{After: new(after1), Within: "1h"})
+		pod := kt.Pod(job, "worker", 0, kt.Running, onNode("a"), kt.Deleted(kt.Start, time.Second), kt.Marked)
+		at := func(now time.Duration, since time.Time) {
+			t.Helper()
+			job = after(job, planWorld(t, kernel.World{
+				Job: job, Pods: []*corev1.Pod{pod}, Nodes: map[string]podstate.Node{"a": {SilentSince: since}}, Now: kt.At(now), NodeCount: 9, Settings: kt.Settings,
+			}))
+			require.Equal(t, []string{"a"}, avoids(job), "it is lost all the time")
+		}
+		at(10*time.Minute, kt.Start)
+		require.Equal(t, 1, failuresOn(job, "a"))
+		at(50*time.Minute, kt.Start)
+		require.Equal(t, 1, failuresOn(job, "a"))
+		for _, now := range []time.Duration{time.Hour, 61 * time.Minute, 5 * time.Hour} {
+			at(now, kt.Start)
+			require.Zero(t, failuresOn(job, "a"), "after %s, where %d have it avoided", now, after1)
+			require.Nil(t, job.Status.AvoidedNodes[0].Until)
+		}
+		at(6*time.Hour, kt.At(5*time.Hour+50*time.Minute))
+		require.Equal(t, 1, failuresOn(job, "a"), "this is another loss")
+	}
+}
+
+func TestTheLossOfANodeCountsThatIsAvoidedAlready(t *testing.T) {
+	job := failing(t, endless(v1beta1.AvoidNodes{}), 9, "a", "a")
+	pod := kt.Pod(job, "worker", 0, kt.Running, onNode("a"), kt.Deleted(kt.At(time.Hour), time.Second), kt.Marked)
+	w := kernel.World{Job: job, Pods: []*corev1.Pod{pod}, Nodes: map[string]podstate.Node{"a": {SilentSince: kt.At(time.Hour)}}, Now: kt.At(2 * time.Hour), NodeCount: 9, Settings: kt.Settings}
+	job = after(job, planWorld(t, w))
+	require.Equal(t, 3, failuresOn(job, "a"))
+	require.Equal(t, v1beta1.AvoidLost, job.Status.NodeFailures[0].Reason)
+	require.Len(t, job.Status.AvoidedNodes, 1)
+	require.True(t, job.Status.AvoidedNodes[0].Until.Time.Equal(kt.At(24*time.Hour+20*time.Minute)))
+}
+
+// More nodes may be lost than are avoided. Which ones are, must not change from one look to the next.
+func TestWhichLostNodesAreAvoidedDoesNotChangeByItself(t *testing.T) {
+	job := kt.Job(kt.Task("worker", 20), kt.BackoffLimit(0), kt.Begun, avoiding(v1beta1.AvoidNodes{}))
+	w := kernel.World{Job: job, Nodes: map[string]podstate.Node{}, Now: kt.At(10 * time.Minute), NodeCount: 99, Settings: kt.Settings}
+	for rank := range 20 {
+		node := string(rune('a' + rank))
+		w.Pods = append(w.Pods, kt.Pod(job, "worker", rank, kt.Running, onNode(node), kt.Deleted(kt.Start, time.Second), kt.Marked))
+		w.Nodes[node] = podstate.Node{SilentSince: kt.Start}
+	}
+	w.Job = after(job, planWorld(t, w))
+	require.Len(t, w.Job.Status.AvoidedNodes, 16)
+	w.Now = kt.At(11 * time.Minute)
+	again := planWorld(t, w).Status
+	require.Equal(t, w.Job.Status.AvoidedNodes, again.AvoidedNodes)
+	require.Equal(t, w.Job.Status.NodeFailures, again.NodeFailures)
+}
+
+// Another failure turns out to have come first, after an earlier one on the same node. What is told of the node is the earlier one again.
+func TestAFailureThatIsTakenBackIsNotToldAnyMore(t *testing.T) {
+	job := kt.Job(kt.Task("worker", 2), kt.JobScope, kt.BackoffLimit(99), kt.Begun, avoiding(v1beta1.AvoidNodes{AtMost: new(int32(9))}))
+	fail := func(now time.Duration, pods ...*corev1.Pod) {
+		t.Helper()
+		job = after(job, planWorld(t, kernel.World{Job: job, Pods: pods, Now: kt.At(now), NodeCount: 9, Settings: kt.Settings}))
+	}
+	rejected := kt.Pod(job, "worker", 0, kt.FailedWithout("UnexpectedAdmissionError"), onNode("a"))
+	fail(time.Minute, rejected, kt.Pod(job, "worker", 1, kt.Running, onNode("b")))
+	require.Equal(t, 1, failuresOn(job, "a"))
+	was := job.Status.NodeFailures[0]
+
+	seen := kt.Pod(job, "worker", 0, kt.ExitedAt(1, kt.At(20*time.Minute+10*time.Second)), onNode("a"))
+	first := kt.Pod(job, "worker", 1, kt.Running, onNode("b"))
+	fail(20*time.Minute+12*time.Second, seen, first)
+	require.Equal(t, 2, failuresOn(job, "a"))
+	kt.ExitedAt(17, kt.At(20*time.Minute))(first)
+	first.Spec.NodeName = "b"
+	fail(20*time.Minute+13*time.Second, seen, first)
+	require.Equal(t, 1, failuresOn(job, "b"))
+	require.Equal(t, 1, failuresOn(job, "a"))
+	for _, n := range job.Status.NodeFailures {
+		if n.Node == "a" {
+			require.Equal(t, was.Reason, n.Reason)
+			require.Equal(t, was.Message, n.Message)
+		}
+	}
+}

@@ -1,0 +1,294 @@
+package podstate
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/spec"
+)
+
+// Ended reports whether none of the template's containers runs any more, or ever will, and it is known how they ended. Other containers may still run:
+// sidecars, which are told to stop then, and containers that admission has added.
+//
+// A pod whose containers have all succeeded has ended; but see awaitsPhase. A pod with a failed container mostly has to wait for its phase: a kubelet
+// that evicts a pod says so only with the phase. If nothing else runs in the pod, the phase comes at once. If something does, the phase may never
+// come (see Remains). Then such a pod waits for its phase only if its code exited as code does that was told to stop.
+func (p Pod) Ended() bool {
+	switch {
+	case IsOver(p.Pod):
+		return true
+	case !p.allTerminated():
+		return false
+	case Restarts(p.Pod) && p.exit() != nil: // the kubelet starts the container again, or the phase says how the pod ended
+		return false
+	default:
+		haveSucceeded := p.exit() == nil && !p.unknown()
+		return haveSucceeded || p.othersRun() && !p.mayBeEvicted()
+	}
+}
+
+// IsOver reports whether nothing runs in a pod any more, or ever will: it uses no resources of a node.
+func IsOver(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+}
+
+// mayBeEvicted reports whether a kubelet may be evicting the pod: it says so only when all containers have ended.
+func (p Pod) mayBeEvicted() bool {
+	e := p.exit()
+	return e != nil && e.endedByKillSignal() && p.DeletionTimestamp == nil
+}
+
+// othersRun reports whether any container runs or waits to run, in a pod whose template's containers have ended.
+func (p Pod) othersRun() bool {
+	isOn := func(c corev1.ContainerStatus) bool { return c.State.Terminated == nil }
+	return slices.ContainsFunc(p.Status.ContainerStatuses, isOn) || slices.ContainsFunc(p.Status.InitContainerStatuses, isOn)
+}
+
+// Remains reports whether only a container that the template does not have keeps the pod running. Nothing would ever end it.
+func (p Pod) Remains() bool {
+	return p.DeletionTimestamp == nil && p.Status.Phase == corev1.PodRunning && p.allTerminated() &&
+		slices.ContainsFunc(p.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.State.Terminated == nil })
+}
+
+// allTerminated reports whether each container of the template has ended for good. It is false if the kubelet may start one of them again: then only the
+// phase of the pod says how the pod ended.
+func (p Pod) allTerminated() bool {
+	if !p.anyTerminated() {
+		return false
+	}
+	own := p.Template.Spec.Containers
+	for i := range own {
+		s := p.statusOf(own[i].Name)
+		if s == nil || s.State.Terminated == nil || own[i].RestartPolicy != nil {
+			return false
+		}
+	}
+	return len(own) > 0
+}
+
+// anyTerminated reports whether any container has ended. It is a quick answer for the many pods in which none has.
+func (p Pod) anyTerminated() bool {
+	for i := range p.Status.ContainerStatuses { // by index: a status is large
+		if p.Status.ContainerStatuses[i].State.Terminated != nil {
+			return true
+		}
+	}
+	return false
+}
+
+func (p Pod) statusOf(container string) *corev1.ContainerStatus {
+	for i := range p.Status.ContainerStatuses {
+		if s := &p.Status.ContainerStatuses[i]; s.Name == container {
+			return s
+		}
+	}
+	return nil
+}
+
+// main returns the name of the container whose exit is the replica's outcome, if the template names one; "" if all containers decide.
+func (p Pod) main() string {
+	name := p.Template.Annotations[v1beta1.AnnotationDefaultContainer]
+	if !slices.ContainsFunc(p.Template.Spec.Containers, func(c corev1.Container) bool { return c.Name == name }) {
+		return ""
+	}
+	return name
+}
+
+// succeeded reports whether the code of a pod that has ended did its work. It did not if the kubelet or the control plane ended the pod before. Code that
+// is told to stop may exit with 0, too.
+func (p Pod) succeeded() bool {
+	switch {
+	case p.endedByKubelet(), p.Status.Reason == deadlineExceeded: // whoever deletes it later
+		return false
+	case p.Status.Phase == corev1.PodSucceeded:
+		return true
+	case !p.allTerminated() || p.exit() != nil || p.unknown():
+		return false
+	case p.Status.Phase == corev1.PodRunning || p.Status.Reason == "":
+		return true
+	default:
+		target := disruptionTarget(p.Pod)
+		return target != nil && p.decidedAt().Before(target.LastTransitionTime.Time)
+	}
+}
+
+// EndedAt returns when the last of the template's containers finished, or its last init container if no container has begun. It is zero if unknown.
+func (p Pod) EndedAt() time.Time {
+	var last time.Time
+	for _, statuses := range p.own() {
+		for _, c := range statuses {
+			if t := c.State.Terminated; t != nil && t.FinishedAt.After(last) {
+				last = t.FinishedAt.Time
+			}
+		}
+		if !last.IsZero() {
+			break
+		}
+	}
+	return last
+}
+
+// own returns the states of the template's containers, and then those of its init containers, which decide only if no container has begun. Sidecars are
+// left out: they are killed when the containers have ended, so their ends say nothing.
+func (p Pod) own() [2][]corev1.ContainerStatus {
+	spec, all := &p.Template.Spec, p.Status.ContainerStatuses
+	own := [2][]corev1.ContainerStatus{only(all, spec.Containers), only(p.Status.InitContainerStatuses, spec.InitContainers)}
+	if len(all) > 0 && len(own[0]) == 0 { // the pod was made from another template: all containers count
+		return [2][]corev1.ContainerStatus{all, p.Status.InitContainerStatuses}
+	}
+	return own
+}
+
+// decidedAt returns when the code ended whose exit is the replica's outcome: that of the main container, if one is named. It is zero if unknown.
+func (p Pod) decidedAt() time.Time {
+	if s := p.statusOf(p.main()); s != nil && s.State.Terminated != nil {
+		return s.State.Terminated.FinishedAt.Time
+	}
+	return p.EndedAt()
+}
+
+// only returns the states of these containers without sidecars.
+func only(statuses []corev1.ContainerStatus, of []corev1.Container) []corev1.ContainerStatus {
+	isOwn := func(s corev1.ContainerStatus) bool {
+		return slices.ContainsFunc(of, func(c corev1.Container) bool { return c.Name == s.Name && !spec.IsSidecar(&c) })
+	}
+	if i := slices.IndexFunc(statuses, func(s corev1.ContainerStatus) bool { return !isOwn(s) }); i < 0 {
+		return statuses
+	}
+	var own []corev1.ContainerStatus
+	for _, s := range statuses {
+		if isOwn(s) {
+			own = append(own, s)
+		}
+	}
+	return own
+}
+
+// oomKilled is the kubelet's reason for a container that ran out of its memory limit.
+const oomKilled = "OOMKilled"
+
+// exit is how a container ended.
+type exit struct {
+	container string
+	code      int32
+	reason    string
+	words     string // the last, as the kubelet reports them
+}
+
+// inventedReasons are the reasons that a node gives for a container of whose end it knows nothing. Such an exit code is made up: no code exited with it.
+// The first reason is the kubelet's. The second is containerd's, with code 255, after a power failure or a crash of its own.
+var inventedReasons = []string{notFound, "Unknown"}
+
+// notFound is the kubelet's reason for a container that ran and that it cannot find any more.
+const notFound = "ContainerStatusUnknown"
+
+func invented(t *corev1.ContainerStateTerminated) bool {
+	return slices.Contains(inventedReasons, t.Reason)
+}
+
+// exit returns how the container ended whose end made the replica fail; nil if no code of the user has failed. It is the main container, if one is named
+// and has ended. Else it is the first container with an exit code other than 0; init containers come last.
+func (p Pod) exit() *exit {
+	if s := p.statusOf(p.main()); s != nil && s.State.Terminated != nil {
+		return exitOf(*s)
+	}
+	for _, statuses := range p.own() {
+		for _, c := range statuses {
+			if e := exitOf(c); e != nil {
+				return e
+			}
+		}
+	}
+	return nil
+}
+
+func exitOf(c corev1.ContainerStatus) *exit {
+	t := c.State.Terminated
+	if t == nil || t.ExitCode == 0 || invented(t) {
+		return nil
+	}
+	return &exit{container: c.Name, code: t.ExitCode, reason: t.Reason, words: t.Message}
+}
+
+// unknown reports whether nobody knows how a container ended that decides the outcome.
+func (p Pod) unknown() bool {
+	main := p.main()
+	return slices.ContainsFunc(p.own()[0], func(c corev1.ContainerStatus) bool {
+		return (main == "" || c.Name == main) && c.State.Terminated != nil && invented(c.State.Terminated)
+	})
+}
+
+// Code returns the exit code of a pod that has ended. It is 1 if the pod failed, but no code of the user did.
+func (p Pod) Code() int32 {
+	if e := p.exit(); e != nil {
+		return e.code
+	}
+	if p.Status.Phase == corev1.PodFailed {
+		return 1
+	}
+	return 0
+}
+
+// HasStarted reports whether code of the template has begun to run in the pod, as far as is known. Containers that admission has added do not count.
+func (p Pod) HasStarted() bool {
+	for _, statuses := range p.own() {
+		for _, c := range statuses {
+			if c.State.Running != nil || c.State.Terminated != nil && !neverMade(&c) || c.LastTerminationState.Terminated != nil || c.RestartCount > 0 {
+				return true
+			}
+		}
+	}
+	return p.Status.Phase == corev1.PodRunning && len(p.Status.ContainerStatuses) == 0
+}
+
+// neverMade reports whether a container that is reported to have ended was never made. A kubelet that ends a pod reports each container that it does not
+// find as lost, even one whose image it was still pulling.
+func neverMade(c *corev1.ContainerStatus) bool {
+	t := c.State.Terminated
+	return t != nil && t.Reason == notFound && c.ContainerID == "" && c.LastTerminationState.Terminated == nil && c.RestartCount == 0
+}
+
+// HasRun reports whether code of the template runs in the pod, or has run, as far as is known. In contrast to HasStarted, a program that the node cannot
+// execute has not run.
+func (p Pod) HasRun() bool {
+	ran := func(t *corev1.ContainerStateTerminated) bool { return t != nil && !slices.Contains(starts, t.Reason) }
+	for _, statuses := range p.own() {
+		for _, c := range statuses {
+			if c.State.Running != nil || c.RestartCount > 0 || ran(c.State.Terminated) && !neverMade(&c) || ran(c.LastTerminationState.Terminated) {
+				return true
+			}
+		}
+	}
+	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodRunning && len(p.Status.ContainerStatuses) == 0
+}
+
+// Rejected reports whether a pod has failed before code of the template could start. A node rejected it, or a container that admission has added
+// failed. A pod that was deleted or evicted before that is not rejected.
+func (p Pod) Rejected() bool {
+	return p.Status.Phase == corev1.PodFailed && !p.HasStarted() && !p.IsRemoved()
+}
+
+// StillRuns tells of a pod in which one of the template's containers has ended and another one runs. The replica is finished only when the last has
+// ended. It returns "" for other pods.
+func (p Pod) StillRuns() string {
+	if !p.anyTerminated() {
+		return ""
+	}
+	ended, runs := "", ""
+	for _, c := range p.own()[0] {
+		switch {
+		case c.State.Terminated != nil && ended == "":
+			ended = fmt.Sprintf("container %s has exited with code %d", c.Name, c.State.Terminated.ExitCode)
+		case c.State.Running != nil && runs == "":
+			runs = c.Name
+		}
+	}
+	if ended == "" || runs == "" {
+		return ""
+	}
+	return fmt.Sprintf("Pod[%s]: %s, and container %s still runs: the replica ends with the last container of its template.", p.Name, ended, runs)
+}

@@ -1,0 +1,171 @@
+package podstate
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/spec"
+)
+
+// disruptionReasons are the status reasons of pods that the kubelet or the node life cycle has ended, or never let start. Sources: "Pod disruption
+// conditions", and the kubelet's admission handlers.
+var disruptionReasons = []string{
+	"Evicted", "Preempting", "NodeLost", "NodeShutdown", "Shutdown", "Terminated", "UnexpectedAdmissionError",
+	"NodeAffinity", "OutOfcpu", "OutOfmemory", "OutOfpods", "OutOfephemeral-storage", "TopologyAffinityError",
+}
+
+// isDisruption reports whether a failed pod was ended by something outside the job and not by its own code. Disruptions
+// spend no limit (trainer#1560: a deleted pod's exit code 137 must not fail the job).
+func (p Pod) isDisruption() bool {
+	if p.Status.Reason == deadlineExceeded || p.overItsLimit() {
+		return false // the activeDeadlineSeconds or the limits of the template: the user asked for it
+	}
+	finished, target := p.EndedAt(), disruptionTarget(p.Pod)
+	switch before := target != nil && finished.Before(p.wanted(target)); {
+	case target != nil && (finished.IsZero() || !before):
+		return true // Kubernetes had begun to end it
+	case p.exit() == nil:
+		return true // none of its code has failed
+	case slices.Contains(disruptionReasons, p.Status.Reason) && (!before || !p.allTerminated()): // otherwise only added containers were ended
+		return true
+	default:
+		return p.DeletionTimestamp != nil && !p.failedByItself()
+	}
+}
+
+// deadlineExceeded is the kubelet's reason for a pod that was active for longer than its activeDeadlineSeconds.
+const deadlineExceeded = "DeadlineExceeded"
+
+// overItsLimit reports whether the kubelet has evicted the pod because it went over a limit of its own, for an emptyDir or for ephemeral storage. Other
+// evictions do not look like this. An eviction to help the node, whoever asked for it, has the condition DisruptionTarget. A node that is short of disk
+// or memory rejects pods before their code has started.
+func (p Pod) overItsLimit() bool {
+	return p.Status.Reason == "Evicted" && p.Status.Phase == corev1.PodFailed && disruptionTarget(p.Pod) == nil && p.HasStarted()
+}
+
+// endedByItself reports whether a pod that succeeded had done so before anyone asked for its deletion. Code that is asked to stop often saves its state
+// and exits with 0, and that is no success. These show it, in this order:
+//   - The times of both. But they may lie in one second, or be unknown; or no grace period is left (see askedToStop).
+//   - A mark: only a pod that had not finished gets one.
+//   - The condition DisruptionTarget, if it is older than the end.
+//
+// In doubt it is a success, because finished work must not run again.
+func (p Pod) endedByItself() bool {
+	pod := p.Pod
+	asked, deleting := askedToStop(pod)
+	finished := p.EndedAt()
+	target := disruptionTarget(pod)
+	g := pod.DeletionGracePeriodSeconds
+	switch {
+	case !deleting, g != nil && *g > 0 && !finished.IsZero() && finished.Before(asked):
+		return true
+	case Marked(pod, v1beta1.AnnotationDisrupted), Marked(pod, v1beta1.AnnotationStopped):
+		return false
+	case target != nil && target.LastTransitionTime.Time.Before(finished):
+		return false
+	default:
+		return finished.IsZero() || !finished.After(asked)
+	}
+}
+
+// awaitsPhase reports whether to wait for the phase of a pod whose containers have all exited with 0. A kubelet may have asked its code to stop, and it
+// says so only with the phase.
+//
+// It is not waited for if something else still runs in the pod, because it would never come. It is not waited for either if a marked pod is being
+// deleted. Now the times show whether the code ended before. Later, without a grace period, the mark would hide that.
+func (p Pod) awaitsPhase() bool {
+	hides := p.DeletionTimestamp != nil && (Marked(p.Pod, v1beta1.AnnotationDisrupted) || Marked(p.Pod, v1beta1.AnnotationStopped))
+	return !IsOver(p.Pod) && !p.othersRun() && !hides
+}
+
+// disruptionTarget returns the condition by which Kubernetes says that it is about to end the pod; nil without it. It is set even if a pod is evicted that
+// has finished, so its time matters.
+func disruptionTarget(pod *corev1.Pod) *corev1.PodCondition {
+	if c := condition(pod, corev1.DisruptionTarget); c != nil && c.Status == corev1.ConditionTrue {
+		return c
+	}
+	return nil
+}
+
+// endedByKubelet reports whether the kubelet has told the code of a pod to stop: it evicts or preempts the pod, or its node shuts down. If the code saves
+// its state then and exits with 0, the kubelet calls the pod Succeeded.
+//
+// If nothing else ran in the pod, the kubelet has ended the code. Code that ends by itself ends such a pod at once. If something else did, the code
+// may have ended by itself before, and the kubelet has ended the rest. Then the times decide.
+func (p Pod) endedByKubelet() bool {
+	target, decided := disruptionTarget(p.Pod), p.decidedAt()
+	if target == nil || target.Reason != corev1.PodReasonTerminationByKubelet || !IsOver(p.Pod) || decided.IsZero() {
+		return false
+	}
+	return !p.ranOn(decided) || !decided.Before(target.LastTransitionTime.Time)
+}
+
+// ranOn reports whether something in a pod may have run on after the time at which the deciding code ended.
+func (p Pod) ranOn(decided time.Time) bool {
+	later := func(s corev1.ContainerStatus) bool {
+		t := s.State.Terminated
+		return t == nil || t.FinishedAt.IsZero() || t.FinishedAt.After(decided)
+	}
+	return slices.ContainsFunc(p.Status.ContainerStatuses, later) || slices.ContainsFunc(p.Status.InitContainerStatuses, later)
+}
+
+// wanted returns since when Kubernetes may have been ending a pod, by its condition DisruptionTarget. Mostly that is the time of the condition. But a
+// kubelet sets this condition only when the containers have ended. Code with the exit code of a kill signal was told to stop up to a grace period earlier.
+func (p Pod) wanted(target *corev1.PodCondition) time.Time {
+	at := target.LastTransitionTime.Time
+	if e := p.exit(); target.Reason == corev1.PodReasonTerminationByKubelet && e != nil && e.endedByKillSignal() {
+		at = at.Add(-spec.Grace(p.Template))
+	}
+	return at
+}
+
+// endedByKillSignal reports whether code has the exit code of an unhandled SIGTERM or SIGKILL. A container that ran out of memory exits with 137, too, but
+// its reason is OOMKilled. If it runs on without the killed process, the reason stays, and a later 143 still stands for SIGTERM.
+func (e *exit) endedByKillSignal() bool {
+	return e != nil && (e.code == ExitSIGTERM || e.code == killed && e.reason != oomKilled)
+}
+
+// failedByItself reports whether a pod that failed had done so before anyone asked for its deletion. If neither the times nor a mark show that, the exit
+// code does. Code that is told to stop, and does not handle the signal, exits with 137 or 143. Any other code is a failure of its own. It must be
+// counted even if somebody deletes the pod before the operator has seen it.
+func (p Pod) failedByItself() bool {
+	pod := p.Pod
+	asked, deleting := askedToStop(pod)
+	finished := p.EndedAt()
+	g := pod.DeletionGracePeriodSeconds
+	switch {
+	case !deleting:
+		return true
+	case g != nil && *g > 0 && !finished.IsZero():
+		return finished.Before(asked)
+	case Marked(pod, v1beta1.AnnotationDisrupted):
+		return false
+	default:
+		e := p.exit()
+		return e != nil && !e.endedByKillSignal()
+	}
+}
+
+// LacksMark reports whether a pod that somebody deletes still needs its mark, because it has not finished. A pod whose code failed before the deletion
+// gets none, even if its phase does not tell the failure yet. That happens to a container that restarts in place: it is not started again.
+func (p Pod) LacksMark() bool {
+	hadFailed := p.allTerminated() && p.exit() != nil && p.failedByItself()
+	return !hadFailed && !Marked(p.Pod, v1beta1.AnnotationDisrupted) && !Marked(p.Pod, v1beta1.AnnotationStopped)
+}
+
+// askedToStop returns when somebody asked for the pod's deletion: deletionTimestamp minus the grace period. Once the kubelet has seen all containers
+// end, it deletes the pod again, without a grace period. Then the apiserver moves deletionTimestamp back to that moment, and the first request is
+// forgotten. We see such a pod because of our finalizer.
+func askedToStop(pod *corev1.Pod) (time.Time, bool) {
+	if pod.DeletionTimestamp == nil {
+		return time.Time{}, false
+	}
+	asked := pod.DeletionTimestamp.Time
+	if g := pod.DeletionGracePeriodSeconds; g != nil {
+		asked = asked.Add(-time.Duration(*g) * time.Second)
+	}
+	return asked, true
+}

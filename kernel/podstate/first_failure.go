@@ -1,0 +1,148 @@
+package podstate
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/utils/ptr"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/output"
+)
+
+// First returns the index of the failure that came first, and the indexes of others that may have come first. The list is in the order in which the
+// operator heard of the failures. The known first ones were told to the user before the others were heard of.
+//
+// It decides in this order:
+//   - A failure that follows from another replica's end is first only if all do.
+//   - If all of these are hangs, see firstHang.
+//   - The earliest by time is first. Kubelets report times in seconds, and clocks differ, so all within the next second may have been first, too.
+//   - Of these, failures that name a cause go before others, and then the earlier second decides.
+//   - If the first that is left is known, the user keeps what was told, and no other is named.
+func First(list []v1beta1.ReplicaFailure, known int) (first int, orElse []int) {
+	candidates := filter(list, nil, func(f *v1beta1.ReplicaFailure) bool { return f.Follows == "" })
+	if len(candidates) == 0 {
+		candidates = filter(list, nil, func(*v1beta1.ReplicaFailure) bool { return true })
+	}
+	if hangs := filter(list, candidates, Hung); len(hangs) == len(candidates) {
+		return firstHang(list, hangs, known)
+	}
+	candidates = earliest(list, candidates, 1)
+	if naming := filter(list, candidates, NamesCause); len(naming) > 0 {
+		candidates = earliest(list, naming, 0)
+	}
+	if candidates[0] < known {
+		return candidates[0], nil
+	}
+	return candidates[0], candidates[1:]
+}
+
+// firstHang returns the first hang, and all others that may have been first. Hangs with a frame go before hangs without. Of these, one that is known
+// stays the first; else the one that was found first is. The others may have been first, too: when a hang is found does not tell when it began.
+func firstHang(list []v1beta1.ReplicaFailure, hangs []int, known int) (first int, orElse []int) {
+	if withFrame := filter(list, hangs, func(f *v1beta1.ReplicaFailure) bool { return f.Frame != "" }); len(withFrame) > 0 {
+		hangs = withFrame
+	}
+	if first = hangs[0]; first >= known {
+		first = earliest(list, hangs, 0)[0]
+	}
+	return first, slices.DeleteFunc(hangs, func(i int) bool { return i == first })
+}
+
+// Hung reports whether a failure is a hang that the wrapper has found. It shows by the exit code and the words.
+func Hung(f *v1beta1.ReplicaFailure) bool {
+	return f.ExitCode != nil && *f.ExitCode == output.HangCode && strings.HasPrefix(f.Message, output.HangBegins)
+}
+
+// BeganAt returns when the container began whose end made the pod fail; zero if unknown.
+func (p Pod) BeganAt() time.Time {
+	for _, statuses := range p.own() {
+		for _, c := range statuses {
+			if e := exitOf(c); e != nil {
+				return c.State.Terminated.StartedAt.Time
+			}
+		}
+	}
+	return time.Time{}
+}
+
+// RunsSince returns the earliest time since which code can be running in the pod. That is when the kubelet got the pod, or when a container last
+// ended, whichever is later. It is zero if one of the template's containers does not run.
+func (p Pod) RunsSince() (since time.Time) {
+	for _, c := range p.own()[0] {
+		if c.State.Running == nil {
+			return time.Time{}
+		}
+		if last := c.LastTerminationState.Terminated; last != nil && last.FinishedAt.After(since) {
+			since = last.FinishedAt.Time
+		}
+	}
+	if t := p.Status.StartTime; t != nil && t.After(since) {
+		since = t.Time
+	}
+	return since
+}
+
+// FailedUnasked reports whether the pod's code has failed, and not because the pod was told to stop. Code that ended after it was told to stop has
+// failed by itself only if it names a cause. A program takes some time to end after an exception. A launcher may even end by the signal. Then it has
+// failed by itself if it tells how its process had failed before.
+func (p Pod) FailedUnasked() bool {
+	e := p.exit()
+	if e == nil || !p.allTerminated() || disruptionTarget(p.Pod) != nil {
+		return false
+	}
+	if e.endedByKillSignal() {
+		r := p.Record()
+		code := ptr.Deref(r.WorkerExitCode, 0)
+		return r.Follows == "" && code > 0 && output.SignalOf(code) == "" && NamesCause(&r)
+	}
+	asked, deleting := askedToStop(p.Pod)
+	if !deleting || !p.EndedAt().After(asked) {
+		return true
+	}
+	r := p.Record() // to read last words takes time
+	return r.Follows == "" && NamesCause(&r)
+}
+
+// filter returns the indexes of the failures that the function is accepts. It looks at the indexes in of, or at all if of is nil.
+func filter(list []v1beta1.ReplicaFailure, of []int, is func(*v1beta1.ReplicaFailure) bool) (out []int) {
+	if of == nil {
+		for i := range list {
+			of = append(of, i)
+		}
+	}
+	for _, i := range of {
+		if is(&list[i]) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// earliest returns the indexes of the failures that came at most within seconds after the earliest of them.
+func earliest(list []v1beta1.ReplicaFailure, of []int, within int64) []int {
+	first := int64(math.MaxInt64 - 1)
+	for _, i := range of {
+		first = min(first, second(&list[i]))
+	}
+	return filter(list, of, func(f *v1beta1.ReplicaFailure) bool { return second(f) <= first+within })
+}
+
+// second returns the second in which a failure came; the last one possible if that is not known.
+func second(f *v1beta1.ReplicaFailure) int64 {
+	if f.Time == nil {
+		return math.MaxInt64 - 1
+	}
+	return f.Time.Unix()
+}
+
+// NamesCause reports whether a failure names a cause of its own: an exception, a signal, or an exit code that exceptions do not have.
+func NamesCause(f *v1beta1.ReplicaFailure) bool {
+	code := f.WorkerExitCode
+	if code == nil {
+		code = f.ExitCode
+	}
+	return f.Exception != "" || f.WorkerSignal != "" || code == nil || *code != 1
+}

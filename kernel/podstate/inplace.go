@@ -1,0 +1,276 @@
+package podstate
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/genericjob/genericjob/apis/inplace"
+	"github.com/genericjob/genericjob/kernel/spec"
+)
+
+// Restarts reports whether the kubelet starts the pod's main container again when it fails: the pod was made to be restarted in place.
+// Where a node or an apiserver knows nothing of that, the pod fails instead, as any other.
+func Restarts(pod *corev1.Pod) bool {
+	_, is := pod.Annotations[inplace.Annotation]
+	return is
+}
+
+// CanGoOn reports whether code may be run again in a pod.
+func CanGoOn(pod *corev1.Pod) bool {
+	return Restarts(pod) && pod.DeletionTimestamp == nil && !IsOver(pod)
+}
+
+// ofBehind says what a pod means whose code may be of an earlier attempt. If the code has done its work, that counts, and the replica takes part in no
+// later attempt; unless its policy is Always.
+func (j Judge) ofBehind(p Pod, old bool, m *Numbers, r Replica) State {
+	switch {
+	case m.Order != nil && !r.Always && j.mayHaveWorked(p, old, r.RunsAgain):
+		return j.ofEnded(p, old, r.RunsAgain)
+	case m.Order != nil && old && !p.Ended():
+		return j.ofLiving(p.Pod, old) // it may do its work before it is stopped
+	case old || !CanGoOn(p.Pod):
+		return Superseded
+	default:
+		return Behind
+	}
+}
+
+// ofObsolete says what a pod means that is to be replaced, alone or with all others. Restarts in place have not helped, or it has not stopped in
+// time. If its code has done its work all the same, or does it before the stop, the work counts.
+func (j Judge) ofObsolete(pod Pod, r Replica) State {
+	if !pod.Ended() {
+		return j.ofLiving(pod.Pod, true)
+	}
+	if !r.Always && j.mayHaveWorked(pod, true, r.RunsAgain) {
+		return j.ofEnded(pod, true, r.RunsAgain)
+	}
+	return Superseded
+}
+
+// HasCounted reports whether the failure of a pod is one of the counted ends of its container that restarts in place. Exits is how many are counted. The
+// failure is one of them if the end was counted while other containers still ran, and the kubelet does not start the container again.
+func (p Pod) HasCounted(exits int) bool {
+	s := p.restarting()
+	return s != nil && s.State.Terminated != nil && s.State.Terminated.ExitCode != 0 && int(s.RestartCount) < exits
+}
+
+// IsRemoved reports whether the pod is being deleted, or Kubernetes has said that it ends the pod.
+func (p Pod) IsRemoved() bool { return p.DeletionTimestamp != nil || disruptionTarget(p.Pod) != nil }
+
+// restarting returns the state of the container that restarts in place; nil if the pod has none, or its state is not known yet.
+func (p Pod) restarting() *corev1.ContainerStatus {
+	if !Restarts(p.Pod) {
+		return nil
+	}
+	if s := p.statusOf(p.main()); s != nil || len(p.Template.Spec.Containers) == 0 {
+		return s
+	}
+	return p.statusOf(p.Template.Spec.Containers[0].Name)
+}
+
+// Exits returns how often the container that restarts in place has failed in this pod, as far as that is certain. A kubelet that evicts a pod ends its
+// containers before it says why. So an end that looks like this counts only when the kubelet starts the container again.
+func (p Pod) Exits() int {
+	s := p.restarting()
+	if s == nil {
+		return 0
+	}
+	n := int(s.RestartCount)
+	last := s.State.Terminated
+	if s.State.Waiting != nil { // CrashLoopBackOff: it will be started
+		last = s.LastTerminationState.Terminated
+	}
+	if last != nil && !countsAlready(last) && (s.State.Waiting != nil || p.hasJustEnded(s)) {
+		n++
+	}
+	return n
+}
+
+// countsAlready reports whether the restart count includes an end already, though the kubelet has not started the container again. It does so for a
+// container that the kubelet cannot find any more.
+func countsAlready(last *corev1.ContainerStateTerminated) bool { return last.Reason == notFound }
+
+// hasJustEnded reports whether the container that restarts in place has ended, and this end counts though the kubelet has not started it again.
+func (p Pod) hasJustEnded(s *corev1.ContainerStatus) bool {
+	t := s.State.Terminated
+	if t == nil || t.ExitCode == 0 || p.DeletionTimestamp != nil || IsOver(p.Pod) {
+		return false
+	}
+	return invented(t) || !exitOf(*s).endedByKillSignal() && disruptionTarget(p.Pod) == nil
+}
+
+const (
+	// restartPatience is how long a container that has ended may stay so. A kubelet starts it again within seconds.
+	restartPatience = 2 * time.Minute
+	// longestBackOff is the longest delay that a kubelet may have for that.
+	longestBackOff = 5 * time.Minute
+)
+
+// UntilStranded returns how long until a pod is stranded, if its container stays ended. It is 0 if the pod is stranded now, and negative if the container
+// has not ended.
+//
+// A pod gets stranded when it loses its sandbox. The kubelet ends its containers then. With restartPolicy Never it makes no second sandbox and starts no
+// container again, and still it calls the pod Running. But an eviction looks the same at first, if other containers of the pod take their grace period
+// to end. So that is waited for, too.
+func (j Judge) UntilStranded(p Pod) time.Duration {
+	end, patience := p.endThatStays()
+	switch {
+	case end == nil, end.FinishedAt.IsZero() && !invented(end):
+		return -1
+	case end.FinishedAt.IsZero():
+		return 0 // the node has rebooted, and does not know when the container ended
+	}
+	if p.othersRunBeside(p.restarting().Name) {
+		patience += spec.Grace(p.Template)
+	}
+	return max(0, end.FinishedAt.Add(patience).Sub(j.Now))
+}
+
+// IsStranded reports whether a pod is stranded. A pod is not stranded if only a container still runs in it that the template does not have. The operator
+// has the kubelet end such a container, and then the phase says how the pod ended.
+func (j Judge) IsStranded(p Pod) bool { return j.UntilStranded(p) == 0 && !p.Remains() }
+
+// endThatStays returns how the container that restarts in place has ended, and how long it may stay ended before the pod is stranded. It returns nil if
+// the container has not ended.
+func (p Pod) endThatStays() (*corev1.ContainerStateTerminated, time.Duration) {
+	s := p.restarting()
+	if s == nil || !CanGoOn(p.Pod) {
+		return nil, 0
+	}
+	switch t, w := s.State.Terminated, s.State.Waiting; {
+	case t != nil && t.ExitCode != 0:
+		return t, restartPatience
+	case w != nil && !slices.Contains(onItsWay, w.Reason):
+		return s.LastTerminationState.Terminated, longestBackOff + restartPatience
+	default:
+		return nil, 0
+	}
+}
+
+// othersRunBeside reports whether another container of the pod has not ended.
+func (p Pod) othersRunBeside(name string) bool {
+	return slices.ContainsFunc(p.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.Name != name && c.State.Terminated == nil })
+}
+
+// HasCountedLast reports whether the last end of the container that restarts in place is one of the counted ends. Exits is how many are counted.
+func (p Pod) HasCountedLast(exits int) bool {
+	s := p.restarting()
+	return s != nil && int(s.RestartCount) < exits
+}
+
+// Stranding says what has happened to a stranded pod.
+func (p Pod) Stranding() string {
+	return fmt.Sprintf("The container of Pod[%s] has ended, and node %s has not started it again: the pod may have lost its sandbox", p.Name, p.Spec.NodeName)
+}
+
+// lastExit returns the last failure that Exits counts. The end that the state shows may not count: for example, in a pod that is being deleted. It is
+// returned all the same if there was none before. lastExit returns nil if the container has not failed at all.
+func (p Pod) lastExit() *corev1.ContainerStateTerminated {
+	s := p.restarting()
+	switch {
+	case s == nil:
+		return nil
+	case s.State.Terminated != nil && s.State.Terminated.ExitCode != 0 && (p.hasJustEnded(s) || s.LastTerminationState.Terminated == nil):
+		return s.State.Terminated
+	default:
+		return s.LastTerminationState.Terminated
+	}
+}
+
+// AtLastExit returns the pod as if it had failed when its container that restarts in place last failed. So the methods for failed pods apply to it.
+func (p Pod) AtLastExit() Pod {
+	last := p.lastExit()
+	if last == nil {
+		return p
+	}
+	s := p.restarting()
+	return Pod{p.withState(s.Name, corev1.ContainerState{Terminated: last}, s.LastTerminationState), p.Template}
+}
+
+// AtOwnEnd returns the pod as it was when its code last failed, if only a waiting wrapper has ended since. The exit code of such a wrapper says nothing of
+// the code.
+func (p Pod) AtOwnEnd() Pod {
+	if !p.HasWaited() {
+		return p
+	}
+	s := p.restarting()
+	own := Pod{p.withState(s.Name, s.LastTerminationState, corev1.ContainerState{}), p.Template}
+	own.Status.Reason = ""
+	return own
+}
+
+// HasWaited reports whether the last end in the pod may be that of a waiting wrapper. Its container was started again after its code had failed.
+func (p Pod) HasWaited() bool {
+	s := p.restarting()
+	return s != nil && mayHaveWaited(s.State.Terminated) && p.Status.Reason == deadlineExceeded && exitOf(corev1.ContainerStatus{State: s.LastTerminationState}) != nil
+}
+
+// toldBeforeItListened is the exit code of a Go program that, as process 1, is told to end before it handles signals.
+const toldBeforeItListened = 2
+
+// mayHaveWaited reports whether a container has ended the way a waiting wrapper ends when it is told to.
+func mayHaveWaited(t *corev1.ContainerStateTerminated) bool {
+	if t == nil {
+		return false
+	}
+	return exitOf(corev1.ContainerStatus{State: corev1.ContainerState{Terminated: t}}).endedByKillSignal() || t.ExitCode == toldBeforeItListened && t.Message == ""
+}
+
+// ExitsBeforeLoss returns how often the container that restarts in place had failed when its node lost it.
+func (p Pod) ExitsBeforeLoss() int {
+	if s := p.restarting(); s.State.Terminated != nil && p.lastExit() == s.State.Terminated && !p.hasJustEnded(s) {
+		return p.Exits() // the loss does not count
+	}
+	return p.Exits() - 1
+}
+
+// AtExitBeforeLoss returns the pod as it was when the container that restarts in place failed, before its node lost it. If the node does not know that end
+// any more, the exit code is 255, which containerd uses for such ends, too.
+func (p Pod) AtExitBeforeLoss() Pod {
+	s := p.restarting()
+	before := &corev1.ContainerStateTerminated{ExitCode: 255, Reason: "Error"}
+	if last := s.LastTerminationState.Terminated; last != nil && !invented(last) {
+		before = last
+	}
+	return Pod{p.withState(s.Name, corev1.ContainerState{Terminated: before}, corev1.ContainerState{}), p.Template}
+}
+
+// Holding returns the pod as if the end of its code had ended the container that restarts in place.
+func (p Pod) Holding(end corev1.ContainerStateTerminated) *corev1.Pod {
+	s := p.restarting()
+	if s == nil || s.State.Running == nil {
+		return p.Pod
+	}
+	return p.withState(s.Name, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}, corev1.ContainerState{Terminated: &end})
+}
+
+// withState returns a copy of the pod with other states of one container.
+func (p Pod) withState(name string, now, last corev1.ContainerState) *corev1.Pod {
+	pod := *p.Pod
+	pod.Status.ContainerStatuses = slices.Clone(pod.Status.ContainerStatuses)
+	for i := range pod.Status.ContainerStatuses {
+		if s := &pod.Status.ContainerStatuses[i]; s.Name == name {
+			s.State, s.LastTerminationState = now, last
+		}
+	}
+	return &pod
+}
+
+// LostByNode reports whether the node does not know how the container that restarts in place last ended, as after a reboot. Then that end was not the
+// code's.
+func (p Pod) LostByNode() bool {
+	last := p.lastExit()
+	return last != nil && invented(last)
+}
+
+// LivedAtLastExit returns how long the container that restarts in place had run when it last failed; 0 if unknown.
+func (p Pod) LivedAtLastExit() time.Duration {
+	last := p.lastExit()
+	if last == nil || last.StartedAt.IsZero() {
+		return 0
+	}
+	return max(0, last.FinishedAt.Sub(last.StartedAt.Time))
+}

@@ -1,0 +1,59 @@
+package podstate
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Whether pods are in the order of their ranks is read from the selectors that Kueue gives them. Other pods' are memory for nothing.
+func TestATrimmedPodSaysWhereKueueHasPlacedIt(t *testing.T) {
+	selector := map[string]string{"rack": "a"}
+	placed := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"kueue.x-k8s.io/workload": "w", "other": "x"}}, Spec: corev1.PodSpec{NodeSelector: selector}}
+	for range 2 { // a cache may do it twice
+		require.Equal(t, selector, Trim(placed).Spec.NodeSelector)
+	}
+	require.NotContains(t, placed.Annotations, "other")
+	require.Empty(t, Trim(&corev1.Pod{Spec: corev1.PodSpec{NodeSelector: selector}}).Spec.NodeSelector)
+}
+
+// Nobody bounds how many ResourceClaims a pod names, and each pod that waits for a node keeps its claims in the operator's memory.
+func TestATrimmedPodKnowsFewOfItsClaims(t *testing.T) {
+	p := &corev1.Pod{}
+	for range 100 {
+		p.Spec.ResourceClaims = append(p.Spec.ResourceClaims, corev1.PodResourceClaim{Name: "gpu"})
+		p.Status.ResourceClaimStatuses = append(p.Status.ResourceClaimStatuses, corev1.PodResourceClaimStatus{Name: "gpu"})
+	}
+	p = Trim(p)
+	require.Len(t, p.Spec.ResourceClaims, maxClaims)
+	require.Len(t, p.Status.ResourceClaimStatuses, maxClaims)
+	p.Spec.NodeName = "n"
+	require.Empty(t, Trim(p).Spec.ResourceClaims)
+}
+
+// A pod whose node is lost is told by its two conditions of readiness. Of others they are memory for nothing, as a probe's is not.
+func TestATrimmedPodKnowsOfItsReadinessWhatDecides(t *testing.T) {
+	for name, tc := range map[string]struct {
+		ready  corev1.PodCondition
+		probed bool
+		want   []corev1.PodConditionType
+	}{
+		"nobody probes it":  {ready: corev1.PodCondition{Status: corev1.ConditionTrue}},
+		"a probe does":      {corev1.PodCondition{Status: corev1.ConditionTrue}, true, []corev1.PodConditionType{corev1.PodReady}},
+		"its node has gone": {corev1.PodCondition{Status: corev1.ConditionFalse}, false, []corev1.PodConditionType{corev1.PodReady, corev1.ContainersReady}},
+	} {
+		p := &corev1.Pod{Spec: corev1.PodSpec{NodeName: "n", Containers: []corev1.Container{{Name: "main"}}}}
+		if tc.probed {
+			p.Spec.Containers[0].ReadinessProbe = &corev1.Probe{}
+		}
+		tc.ready.Type, tc.ready.LastTransitionTime = corev1.PodReady, metav1.NewTime(noon)
+		p.Status.Conditions = []corev1.PodCondition{tc.ready, {Type: corev1.ContainersReady, Status: corev1.ConditionTrue}}
+		var kept []corev1.PodConditionType
+		for _, c := range Trim(p).Status.Conditions {
+			kept = append(kept, c.Type)
+		}
+		require.Equal(t, tc.want, kept, name)
+	}
+}
