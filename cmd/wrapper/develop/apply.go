@@ -202,7 +202,7 @@ func remove(dir string, files []string) error {
 		if err != nil || info.IsDir() {
 			continue
 		}
-		if err := root.Remove(file); err != nil {
+		if err := root.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) { // replicas may share the folder
 			return fmt.Errorf("delete %s: %w", path.Join(dir, file), err)
 		}
 	}

@@ -3,10 +3,13 @@ package develop
 import (
 	"archive/tar"
 	"bytes"
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -224,4 +227,24 @@ func TestAPodKeepsABoundedNumberOfBytes(t *testing.T) {
 	s := newStore(own)
 	require.ErrorContains(t, s.stage(stream(t, entry{name: "x", text: "x"}), app, nil), "with those that were sent before")
 	require.NoError(t, s.stage(stream(t, entry{name: "big", text: "small"}), "/other", nil), "it is replaced")
+}
+
+// Replicas may share a folder, on a volume that many mount. Each deletes what all have to.
+func TestReplicasThatShareAFolderDeleteInIt(t *testing.T) {
+	app := t.TempDir()
+	var names []string
+	for i := range 500 {
+		names = append(names, fmt.Sprintf("old-%d.py", i))
+		require.NoError(t, os.WriteFile(filepath.Join(app, names[i]), nil, 0o600))
+	}
+	var all sync.WaitGroup
+	failed := make([]error, 8)
+	for i := range failed {
+		s := newStore(t.TempDir())
+		require.NoError(t, s.stage(stream(t, entry{name: "new.py", text: "x"}), app, names))
+		all.Go(func() { failed[i] = s.apply() })
+	}
+	all.Wait()
+	require.NoError(t, errors.Join(failed...))
+	require.NoFileExists(t, filepath.Join(app, names[0]))
 }
