@@ -138,7 +138,7 @@ func (t *truth) faultsWritten(job *v1beta1.GenericJob) {
 		own := speaking(job, n.Node)
 		switch needs := int(leastFailures(policy)); {
 		case n.Reason == v1beta1.AvoidCondition:
-			if is && !o.sick[n.Node] {
+			if is && !o.sick[n.Node] && job.DeletionTimestamp == nil { // of a job that is being deleted nothing is planned, so its status keeps what it has
 				t.violated("a node is avoided for nothing", "node %s has no condition any more", n.Node)
 			}
 		case n.Until == nil || own >= needs || own+t.life.toldBy(n.Node) >= needs:
