@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"sync"
 )
 
 func main() {
@@ -25,15 +26,21 @@ func main() {
 	scopes := flag.String("scopes", smallScopes, "with -k: only the scopes whose name this regular expression matches")
 	update := flag.Bool("update", false, "write the results into the table of "+document)
 	flag.Parse()
-	s := inLives(*seeds)
+	s, err := inLives(*seeds)
 	if *most >= 0 {
 		s = inScopes(*most, *scopes)
 	}
-	if err := runAll(s, *run, *update); err != nil {
+	if err == nil {
+		err = runAll(s, *run, *update)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(1)
 	}
 }
+
+// atOnce is how many mutants are built and looked for at once. Most of a build is one program that waits for another.
+const atOnce = 2
 
 // runAll runs the mutants of this name, and prints a row of each.
 func runAll(s search, run string, update bool) error {
@@ -41,37 +48,56 @@ func runAll(s search, run string, update bool) error {
 	if err != nil {
 		return fmt.Errorf("-run: %w", err)
 	}
-	dir, err := os.MkdirTemp("", "mutants")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(dir) }() // what is left is in the folder of temporary files
-	missed, rows := 0, map[string]string{}
 	fmt.Print(s.head)
+	r := results{rows: map[string]string{}}
+	var wg sync.WaitGroup
+	next := make(chan mutant)
+	for range atOnce {
+		wg.Go(func() {
+			for m := range next {
+				found, err := m.run(s)
+				r.add(m, s, found, err)
+			}
+		})
+	}
 	for _, m := range mutants {
-		if !chosen.MatchString(m.Name) {
-			continue
+		if chosen.MatchString(m.Name) {
+			next <- m
 		}
-		found, err := m.run(dir, s)
-		if err != nil {
-			missed++
-			fmt.Fprintf(os.Stderr, "%s: %v\n", m.Name, err)
-			continue
-		}
-		if found == "" {
-			missed++
-			found = s.missed
-		}
-		rows[m.Name] = fmt.Sprintf("| %s | %s |\n", m.Name, found)
-		fmt.Print(rows[m.Name])
 	}
+	close(next)
+	wg.Wait()
 	if update {
-		err = s.writeTable(rows)
+		err = s.writeTable(r.rows)
 	}
-	if missed > 0 {
-		err = errors.Join(err, fmt.Errorf("%d of the mutants were not found", missed))
+	if r.missed > 0 {
+		err = errors.Join(err, fmt.Errorf("%d of the mutants were not found", r.missed))
 	}
 	return err
+}
+
+// results are what has become of mutants so far.
+type results struct {
+	mu     sync.Mutex
+	rows   map[string]string // of those that could be run, by name
+	missed int
+}
+
+// add keeps and prints what was found of a mutant; "" if nothing was.
+func (r *results) add(m mutant, s search, found string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err != nil {
+		r.missed++
+		fmt.Fprintf(os.Stderr, "%s: %v\n", m.Name, err)
+		return
+	}
+	if found == "" {
+		r.missed++
+		found = s.missed
+	}
+	r.rows[m.Name] = fmt.Sprintf("| %s | %s |\n", m.Name, found)
+	fmt.Print(r.rows[m.Name])
 }
 
 // broken is the text of the mutant's file with the mutant in it.
@@ -87,11 +113,16 @@ func (m mutant) broken() ([]byte, error) {
 }
 
 // run builds the simulator with the mutant in it, and lets it search. It returns what the search has found, or nothing.
-func (m mutant) run(dir string, s search) (string, error) {
+func (m mutant) run(s search) (string, error) {
 	text, err := m.broken()
 	if err != nil {
 		return "", err
 	}
+	dir, err := os.MkdirTemp("", "mutant")
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // what is left is in the folder of temporary files
 	file, overlay, program := filepath.Join(dir, "broken.go"), filepath.Join(dir, "overlay.json"), filepath.Join(dir, "simulator.test")
 	original, err := filepath.Abs(m.File)
 	if err != nil {
@@ -107,5 +138,5 @@ func (m mutant) run(dir string, s search) (string, error) {
 	if out, err := exec.Command("go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", program, "./e2e/simulator").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("does not compile: %w\n%s", err, out)
 	}
-	return s.find(program)
+	return s.find(m.Name, program)
 }
