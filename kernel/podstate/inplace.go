@@ -90,7 +90,7 @@ func (p Pod) Exits() int {
 }
 
 // countsAlready reports whether the restart count includes an end already, though the kubelet has not started the container again. It does so for a
-// container that the kubelet cannot find any more.
+// container that the kubelet cannot find any more, unless the pod is being deleted. Source: convertToAPIContainerStatuses in pkg/kubelet of Kubernetes.
 func countsAlready(last *corev1.ContainerStateTerminated) bool { return last.Reason == notFound }
 
 // hasJustEnded reports whether the container that restarts in place has ended, and this end counts though the kubelet has not started it again.
@@ -221,7 +221,8 @@ func mayHaveWaited(t *corev1.ContainerStateTerminated) bool {
 
 // ExitsBeforeLoss returns how often the container that restarts in place had failed when its node lost it.
 func (p Pod) ExitsBeforeLoss() int {
-	if s := p.restarting(); s.State.Terminated != nil && p.lastExit() == s.State.Terminated && !p.hasJustEnded(s) {
+	s := p.restarting()
+	if t := s.State.Terminated; t != nil && p.lastExit() == t && !p.hasJustEnded(s) && (p.DeletionTimestamp != nil || !countsAlready(t)) {
 		return p.Exits() // the loss does not count
 	}
 	return p.Exits() - 1

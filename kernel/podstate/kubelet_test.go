@@ -170,6 +170,9 @@ func TestALostContainerCountsOnce(t *testing.T) {
 		require.Equal(t, 2, p.ExitsBeforeLoss(), name)
 		require.True(t, p.LostByNode(), name)
 	}
+	evicted := wrapped(func(pod *corev1.Pod) { pod.Status.Phase, pod.Status.Reason = corev1.PodFailed, "Evicted" },
+		state(func(s *corev1.ContainerStatus) { s.RestartCount, s.State = 1, lost() }))
+	require.Zero(t, evicted.ExitsBeforeLoss(), "of a pod that is evicted then it does")
 	p := wrapped(deleted(noon, 30), state(func(s *corev1.ContainerStatus) { s.RestartCount, s.State = 3, lost() }))
 	require.Equal(t, 3, p.Exits(), "of a pod that is being deleted it does not raise the count")
 	require.Equal(t, 3, p.ExitsBeforeLoss())
