@@ -201,6 +201,9 @@ func (l *Life) endRunning(p *corev1.Pod, code int32) {
 	case w != nil && w.down:
 		l.endTold(p)
 	case codeEnd(p) == nil:
+		if w != nil && !w.runs && w.held == nil {
+			code = 143 // the wrapper's own: no code runs
+		}
 		l.settling[p.UID] = l.rare && w == nil && l.beside == alone && l.tape.spare(2, 2) // its phase follows
 		l.end(p, code)
 	}
