@@ -201,13 +201,18 @@ func (l *Life) endRunning(p *corev1.Pod, code int32) {
 	case w != nil && w.down:
 		l.endTold(p)
 	case codeEnd(p) == nil:
-		if w != nil && !w.runs && w.held == nil {
-			code = 143 // the wrapper's own: no code runs
-		}
 		l.settling[p.UID] = l.rare && w == nil && l.beside == alone && l.tape.spare(2, 2) // its phase follows
-		l.end(p, code)
+		l.end(p, w.codeTold(code))
 	}
 	l.endRest(p)
+}
+
+// codeTold is the exit code of a container that is told to end, by that of its code. Where no code runs, it is the wrapper's own.
+func (w *wrapper) codeTold(code int32) int32 {
+	if w != nil && !w.runs && w.held == nil {
+		return 143
+	}
+	return code
 }
 
 // endRest ends what is left of a running pod whose code has ended.
