@@ -90,6 +90,8 @@ var ofReconciles = []mutant{
 		"for _, e := range recorded {\n\t\t\tdraft.AddNodeFailure(nodeFailure(e.Node, v1beta1.AvoidFailed, \"\"), w.Now)\n\t\t}"},
 	{"a pod whose deadline has passed is finished if its node is lost later", "kernel/podstate/containers.go",
 		"case p.endedByKubelet(), p.Status.Reason == deadlineExceeded:", "case p.endedByKubelet():"},
+	{"a container that its kubelet has lost and counted had failed before", "kernel/podstate/inplace.go",
+		" && (p.DeletionTimestamp != nil || !countsAlready(t))", ""},
 	{"a rejection counts each time that it is seen", "kernel/avoid_nodes.go",
 		"if answered && !known && e.pod.RejectedByNode() {", "if (answered || true) && !known && e.pod.RejectedByNode() {"},
 	{"a bad node is not avoided", "kernel/spec/avoid.go",
