@@ -90,8 +90,9 @@ func lostNodeIsTold(s *space) {
 		}
 	}
 	s.killOnNode("kubelet")
-	told := s.await("awaited", "it tells of the node", says("Node "+second+" is not Ready since "))
-	require.Contains(s.t, condition(told, v1beta1.ConditionRunning).Message, "nobody knows whether replicas worker-0, worker-1 run. Its pods tolerate that without a limit")
+	told := s.await("awaited", "it tells of both pods, which are marked one after the other",
+		says("nobody knows whether replicas worker-0, worker-1 run. Its pods tolerate that without a limit"))
+	require.Contains(s.t, condition(told, v1beta1.ConditionRunning).Message, "Node "+second+" is not Ready since ")
 	s.startNode()
 	s.await("awaited", "the node is back", says("All pods are running normally"))
 	s.end(job, "worker", 0, 0)
