@@ -59,6 +59,8 @@ var ofFeatures = []mutant{
 		"return a.ledger.BarrierIsOpen() || a.barrier.MayCreateUnwrapped ||", "return true || a.barrier.MayCreateUnwrapped ||"},
 	{"a pod without a sandbox is waited for", "kernel/podstate/state.go",
 		"case !old && j.IsStranded(pod):", "case false:"},
+	{"a node's invention is waited for", "kernel/podstate/inplace.go",
+		"return invented(t) || !exitOf", "return !invented(t) && !exitOf"},
 	{"the ends in another pod are taken for this one's", "kernel/ledger/inplace.go",
 		"r.ExitsOfPod == shortHash(pod)", "shortHash(pod) != \"\""},
 	{"drains use up the limit in place", "kernel/ledger/inplace.go",
