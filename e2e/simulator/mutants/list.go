@@ -7,7 +7,7 @@ type mutant struct {
 	Name, File, Old, New string
 }
 
-// mutants must all be found by the simulator. Each is of a kind that operators like this one have had.
+// mutants must all be found by the simulator, or by a test of byTests. Each is of a kind that operators like this one have had.
 var mutants = slices.Concat(ofReconciles, ofFeatures)
 
 // ofReconciles are in what happens to every job.
