@@ -156,7 +156,15 @@ func (p *boardReconcile) find(ctx context.Context, want, have client.Object) (cl
 }
 
 func describe(o client.Object) string {
-	return fmt.Sprintf("%s %s/%s", o.GetObjectKind().GroupVersionKind().Kind, o.GetNamespace(), o.GetName())
+	return fmt.Sprintf("%s %s/%s", kindOf(o), o.GetNamespace(), o.GetName())
+}
+
+// kindOf is the kind of a part of a TensorBoard, for users. What a cache or the apiserver returns does not say its kind.
+func kindOf(o client.Object) string {
+	if _, is := o.(*corev1.Service); is {
+		return "Service"
+	}
+	return "Deployment"
 }
 
 // fence reports whether the job is still the one that was read. It reads the job live once in a reconcile. If it is false, the write of the status that
@@ -182,7 +190,7 @@ func (p *boardReconcile) update(ctx context.Context, have, to client.Object) err
 		p.wake = calls.RetrySoon
 		return nil
 	case err != nil:
-		return calls.Explain(fmt.Sprintf("update %T %s/%s", have, have.GetNamespace(), have.GetName()), err)
+		return calls.Explain("update "+describe(have), err)
 	}
 	if to.GetResourceVersion() != have.GetResourceVersion() && p.seen.Action == tensorboard.ActionNone {
 		p.seen.Action = tensorboard.ActionUpdate
@@ -197,7 +205,7 @@ func (p *boardReconcile) remove(ctx context.Context) (time.Duration, error) {
 		if err := p.Client.Get(ctx, key, have); apierrors.IsNotFound(err) {
 			continue
 		} else if err != nil {
-			return 0, fmt.Errorf("read %T %s: %w", have, key, err)
+			return 0, fmt.Errorf("read %s %s: %w", kindOf(have), key, err)
 		}
 		if !metav1.IsControlledBy(have, p.Object) || have.GetDeletionTimestamp() != nil {
 			continue
@@ -208,7 +216,7 @@ func (p *boardReconcile) remove(ctx context.Context) (time.Duration, error) {
 		uid := have.GetUID()
 		err := p.Client.Delete(ctx, have, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
 		if client.IgnoreNotFound(err) != nil {
-			return 0, fmt.Errorf("delete %T %s: %w", have, key, err)
+			return 0, fmt.Errorf("delete %s %s: %w", kindOf(have), key, err)
 		}
 	}
 	return 0, nil

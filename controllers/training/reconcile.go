@@ -122,7 +122,7 @@ func (r *Reconciler) reconcile(ctx context.Context, job client.Object, program f
 	}
 	err = r.show(ctx, job, out)
 	if left, limited := r.timeToLive(job, program); limited && err == nil { // the reconcile may just have finished the job
-		out.retry = max(left, time.Second)
+		out.retry = calls.Sooner(out.retry, max(left, time.Second))
 	}
 	if apierrors.IsConflict(err) {
 		r.Counts.Stopped(r.Kind, metrics.ByConflict)
@@ -172,7 +172,7 @@ func (r *Reconciler) bring(ctx context.Context, job client.Object, program frame
 	case have.Annotations[v1beta1.AnnotationFrameworkRevision] != r.Revision && r.Revision != "":
 		return outcome{retry: calls.RetrySoon}, nil // another revision compiled it, which the cache has just shown
 	case invalid != nil:
-		return r.block(job, have, v1beta1.ReasonInvalidSpec, invalid.Error()+". Until then the job goes on as it was."), nil
+		return r.block(job, have, reasonFor(invalid), invalid.Error()+". Until then the job goes on as it was."), nil
 	case equality.Semantic.DeepEqual(have.Spec, program.Spec):
 		return r.keep(ctx, job, have, program)
 	case isCompiledOtherwise(job, have):

@@ -16,7 +16,7 @@ import (
 const startedMessage = "All replicas have run together. The condition Running says how they are now."
 
 // onlyEditsMend are the reasons of Blocked that time does not mend, nor anything in the cluster: the job has to be edited, or created again.
-var onlyEditsMend = []string{v1beta1.ReasonInvalidSpec, v1beta1.ReasonScaleRefused, v1beta1.ReasonCreateInvalid, v1beta1.ReasonLedgerUnreadable}
+var onlyEditsMend = []string{v1beta1.ReasonInvalidSpec, v1beta1.ReasonScaleRefused, v1beta1.ReasonCreateInvalid, v1beta1.ReasonLedgerUnreadable, v1beta1.ReasonRevisionUnknown}
 
 // Stalls reports whether a job that is blocked for a reason has to be edited, or created again.
 func Stalls(reason string) bool { return slices.Contains(onlyEditsMend, reason) }
