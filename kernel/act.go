@@ -50,7 +50,7 @@ func listActions(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.V
 	a := &acting{
 		World: w, ledger: l, replicas: replicas, judge: judge, runs: v.Course == verdict.Run, barrier: opened, first: first,
 		succeeds: succeeds(w.Job, v),
-		served:   l.Auxiliary() > 0 && anyIsServed(replicas), todo: todo{actions: releaseOrphans(w)},
+		served:   l.AuxiliaryReplicas() > 0 && anyIsServed(replicas), todo: todo{actions: releaseOrphans(w)},
 	}
 	for t, rank := range replicas.Replicas() {
 		pod := t.Pods[rank]
@@ -66,7 +66,7 @@ func listActions(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.V
 	for _, s := range replicas.ScaledDown {
 		a.discard(s.Pod, "it was scaled away")
 	}
-	if v.Over() || v.Stops() {
+	if v.Over() || v.StopsPods() {
 		a.ungroup()
 	}
 	a.keepWorkload(v)
@@ -123,9 +123,9 @@ func (a *acting) cleansUp(t *roster.Type, rank int, pod podstate.Pod) bool {
 	case v1beta1.CleanUpAll:
 		return true
 	case v1beta1.CleanUpUnfinished:
-		return a.isLeftOver(t, rank, pod) || a.replicas.IsSuperseded(t, rank)
+		return a.isLeftOver(t, rank, pod) || a.replicas.IsToBeReplaced(t, rank)
 	default: // None
-		return a.runsInVain(t, pod) || a.replicas.IsSuperseded(t, rank)
+		return a.runsInVain(t, pod) || a.replicas.IsToBeReplaced(t, rank)
 	}
 }
 
@@ -220,7 +220,7 @@ func (a *acting) endAdded(pod podstate.Pod) {
 
 // forUnfinishedJob does what the state of a pod asks for, in a job that has not finished.
 func (a *acting) forUnfinishedJob(t *roster.Type, rank int, pod podstate.Pod) {
-	if t.Finished(rank) && !a.replicas.IsSuperseded(t, rank) {
+	if t.Finished(rank) && !a.replicas.IsToBeReplaced(t, rank) {
 		a.releaseFinished(pod, "its outcome is in the ledger")
 		return
 	}
@@ -238,18 +238,18 @@ func (a *acting) forUnfinishedJob(t *roster.Type, rank int, pod podstate.Pod) {
 		a.attend(pod)
 	case podstate.Alive:
 		a.attend(pod)
-		a.move(pod.Pod)
+		a.stopUnplaced(pod.Pod)
 		a.order(t, rank)
 	case podstate.Behind:
 		a.order(t, rank)
 	case podstate.Succeeded, podstate.Failed, podstate.Disrupted, podstate.Lost, podstate.FailedInPod, podstate.Stranded:
-		// The end is recorded. The next reconcile acts on it.
+		// The end is not counted yet: a later reconcile does it.
 	}
 }
 
 // whyUnwanted says why the operator stops a pod that still lives.
 func (a *acting) whyUnwanted(t *roster.Type, rank int) string {
-	if a.replicas.IsSuperseded(t, rank) {
+	if a.replicas.IsToBeReplaced(t, rank) {
 		return "it is replaced"
 	}
 	if a.ledger.Unstarted() {

@@ -51,7 +51,7 @@ func lateEnd(w World, t *roster.Type, rank, attempt int, begun time.Time) (codeE
 		return reportedEnd(pod, report.Ended)
 	}
 	switch {
-	case m.At() != attempt && m.Order == nil, m.Attempt > attempt:
+	case m.CodeAttempt() != attempt && m.Order == nil, m.Attempt > attempt:
 		return codeEnd{}, false
 	case m.Order != nil && !pod.Ended():
 		return codeEndOf(pod.AtLastExit()), hasFailedAgain(t, rank, pod)
@@ -63,7 +63,7 @@ func lateEnd(w World, t *roster.Type, rank, attempt int, begun time.Time) (codeE
 }
 
 // reportedEnd returns how code has ended by the report of its wrapper, which holds the end, and whether it ended by itself.
-func reportedEnd(pod podstate.Pod, ended *inplace.Held) (codeEnd, bool) {
+func reportedEnd(pod podstate.Pod, ended *inplace.End) (codeEnd, bool) {
 	e := codeEndOf(podstate.Pod{Pod: pod.Holding(barrier.Terminated(ended)), Template: pod.Template}.AtLastExit())
 	return e, !ended.Asked || e.Follows == "" && podstate.NamesCause(&e.ReplicaFailure)
 }
@@ -96,7 +96,7 @@ func ownEnd(pod podstate.Pod, begun time.Time) (codeEnd, bool) {
 // looked at again. A pod that has a node may run, though no kubelet has said so yet.
 func (a *acting) watchCause(t *roster.Type, rank int, pod podstate.Pod) bool {
 	left := a.untilCauseIsGivenUp()
-	if left <= 0 || pod.Ended() || pod.Spec.NodeName == "" || t.Auxiliary || t.HasSucceeded(rank) || a.replicas.IsSuperseded(t, rank) {
+	if left <= 0 || pod.Ended() || pod.Spec.NodeName == "" || t.Auxiliary || t.HasSucceeded(rank) || a.replicas.IsToBeReplaced(t, rank) {
 		return false
 	}
 	a.wakeAfter(left)

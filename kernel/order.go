@@ -16,7 +16,7 @@ func (a *acting) order(t *roster.Type, rank int) {
 	if *have == want {
 		return
 	}
-	if wait, _ := a.ledger.Delay(t.Account, rank, a.Now); wait > 0 && !a.ledger.WholeJob() {
+	if wait, _ := a.ledger.Delay(t.Account, rank, a.Now); wait > 0 && !a.ledger.RestartsTogether() {
 		a.wakeAfter(wait)
 		return
 	}

@@ -48,8 +48,8 @@ type World struct {
 	NodeProblems []NodeProblem
 	// JobIsLive says that Job is what the apiserver holds, and not just what a cache has of it.
 	JobIsLive bool
-	// Most is how many pods of a type the caller can create before it plans again. Plan asks for no more, however many are missing. 0 means no limit.
-	Most int
+	// MaxCreates is how many pods of a type the caller can create before it plans again. Plan asks for no more, however many are missing. 0 means no limit.
+	MaxCreates int
 	// Now is the time of this reconcile.
 	Now time.Time
 	// Settings are the operator's own settings.
@@ -124,7 +124,8 @@ const staleInterval = time.Second
 // pod that has failed.
 //
 // The order of the stages matters, because they write and read the same draft of the ledger. The roster reads it, too, each time that it is asked what
-// a pod means. So its answer changes: a pod is Failed until applyVerdict writes its restart, and Superseded from then on.
+// a pod means. So its answer changes: a pod is Failed until applyVerdict writes its restart. Then it is Superseded, or
+// Behind if its code restarts in it.
 func Plan(w World) Decision {
 	w.Job = w.Settings.Avoiding(w.Job)
 	judge := podstate.Judge{Now: w.Now, ForceReplaceAfter: w.Settings.ForceReplaceAfter, Nodes: w.Nodes}
@@ -147,17 +148,17 @@ func Plan(w World) Decision {
 	// firstFailure comes before checkStartConditions: once the barrier is open, what has ended belongs to an attempt that is over.
 	first, before := firstFailure(w, draft.Ledger, replicas, &recorded, v.Over())
 	correctNodeFailures(w, draft, replicas, suspect, recorded.ended, first, v)
-	start := checkStartConditions(w, draft, replicas, v)
+	start := openBarrierAndFormGang(w, draft, replicas, v)
 	explainLoss(draft, v, lost, w.Job.Status.FirstFailure, first, before)
 	spendTime(w, draft, replicas, v, lost)
 	todo := listActions(w, draft.Ledger, replicas, v, judge, start.barrier, first)
 	told, askAgain := progress(w, replicas, v)
 	recompute(w, draft, replicas, told)
-	stepped(w, draft, replicas, told)
+	noteFirstStep(w, draft, replicas, told)
 	recorded.forgetSeries(told)
 	d := makeDecision(status.Findings{
 		Job: w.Job, Ledger: draft.Ledger, Roster: replicas, Verdict: v, Now: w.Now, SuccessMayVanish: recorded.successMayVanish,
-		Restarts: restarts.events, Progress: told, NoProgress: recorded.noProgress, Failures: append(recorded.failures, restarts.failures...), First: first, FirstBefore: before,
+		Restarts: restarts.events, Progress: told, NoProgress: recorded.noProgress, Failures: append(recorded.failures, restarts.failures...), First: first, OldSummary: before,
 		Rejected: restarts.rejected, Silent: start.silent, Awaits: start.barrier.Awaits, Unordered: unordered(w, draft.Ledger, replicas),
 		NoWrapper: w.Settings.WrapperImage == "", Creates: todo.creates(), Changes: todo.changes(),
 	}, todo.actions, recorded.newSuccesses)
@@ -216,12 +217,12 @@ type startConditions struct {
 	again   time.Duration // when to look for that again
 }
 
-// checkStartConditions opens the barrier of a job that runs, and forms its gang, in the ledger.
-func checkStartConditions(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Verdict) (start startConditions) {
+// openBarrierAndFormGang opens the barrier of a job that runs, and forms its gang, in the ledger.
+func openBarrierAndFormGang(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Verdict) (start startConditions) {
 	if v.Course != verdict.Run {
 		return start
 	}
-	start.barrier = barrier.Open(w.barrierInputs(), draft, replicas)
+	start.barrier = barrier.OpenIfAllArrived(w.barrierInputs(), draft, replicas)
 	regroup(w.Job, draft, replicas)
 	start.silent, start.again = silentScheduler(w.Job, replicas, w.Now)
 	return start

@@ -19,7 +19,7 @@ func earlyDisruption(l *ledger.Ledger, t *roster.Type, e end) (_ end, has bool) 
 	if m.Behind(l.Attempt(e.account, e.rank), l.BarrierIsOpen()) || l.IsObsolete(e.account, e.rank, m.Attempt, m.JobAttempt) {
 		return e, false // all have been told already
 	}
-	e.countsAs, e.allowed = ledger.Disruption, true
+	e.countsAs, e.mayRunAgain = ledger.Disruption, true
 	e.why = status.StopsTogether(e.pod.Name)
 	return e, true
 }

@@ -53,7 +53,7 @@ func TensorBoard(ctx context.Context, job calls.Owner, want *framework.TensorBoa
 	case err != nil:
 		return nil, 0, err
 	}
-	wake := p.wake
+	wake := p.requeueAfter
 	if wake == 0 && *board.Deployment.Spec.Replicas > 0 && p.seen.Deployment != nil && !tensorboard.Available(p.seen.Deployment) {
 		wake = nextLook(p.seen.Deployment, now)
 		if p.seen.Pods, err = p.pods(ctx); err != nil {
@@ -81,10 +81,10 @@ func nextLook(d *appsv1.Deployment, now time.Time) time.Duration {
 // boardReconcile is one reconcile of the TensorBoard of one job.
 type boardReconcile struct {
 	calls.Owner
-	finished bool
-	current  bool // the job was read live, and has not changed
-	seen     tensorboard.Seen
-	wake     time.Duration
+	finished     bool
+	current      bool // the job was read live, and has not changed
+	seen         tensorboard.Seen
+	requeueAfter time.Duration
 }
 
 // bring creates what is missing and updates what is different.
@@ -176,7 +176,7 @@ func (p *boardReconcile) fence(ctx context.Context) (bool, error) {
 	var err error
 	p.current, err = p.IsCurrent(ctx)
 	if !p.current {
-		p.wake = calls.RetrySoon
+		p.requeueAfter = calls.RetrySoon
 	}
 	return p.current, err
 }
@@ -187,7 +187,7 @@ func (p *boardReconcile) update(ctx context.Context, have, to client.Object) err
 	err := p.Client.Patch(ctx, to, client.MergeFromWithOptions(have, client.MergeFromWithOptimisticLock{}))
 	switch {
 	case calls.Outdated(err):
-		p.wake = calls.RetrySoon
+		p.requeueAfter = calls.RetrySoon
 		return nil
 	case err != nil:
 		return calls.Explain("update "+describe(have), err)
@@ -211,7 +211,7 @@ func (p *boardReconcile) remove(ctx context.Context) (time.Duration, error) {
 			continue
 		}
 		if current, err := p.fence(ctx); err != nil || !current {
-			return p.wake, err
+			return p.requeueAfter, err
 		}
 		uid := have.GetUID()
 		err := p.Client.Delete(ctx, have, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))

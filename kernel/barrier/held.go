@@ -44,7 +44,7 @@ func HoldInterval(pods int) time.Duration {
 func holds(job *v1beta1.GenericJob, now time.Time) bool {
 	s := job.Status.InPlace
 	return job.Spec.RestartStrategy == v1beta1.RestartInPlace && job.Spec.RestartScope == v1beta1.RestartScopeJob &&
-		job.Status.CompletionTime == nil && !Waits(job) && s != nil && s.RestartTime != nil && now.Before(s.RestartTime.Add(inplace.HoldWithin+inplace.Hold))
+		job.Status.CompletionTime == nil && !IsClosed(job) && s != nil && s.RestartTime != nil && now.Before(s.RestartTime.Add(inplace.HoldWithin+inplace.Hold))
 }
 
 // WithReportedExits returns the pods of a job. A pod whose wrapper holds an end is replaced by a copy in which the container has ended that way.
@@ -72,7 +72,7 @@ func WithReportedExits(job *v1beta1.GenericJob, seen []*corev1.Pod, reports map[
 }
 
 // Terminated returns a held end as a kubelet would report it.
-func Terminated(h *inplace.Held) corev1.ContainerStateTerminated {
+func Terminated(h *inplace.End) corev1.ContainerStateTerminated {
 	return corev1.ContainerStateTerminated{
 		ExitCode: h.Code, Reason: "Error", Message: h.Message, StartedAt: metav1.NewTime(h.Began), FinishedAt: metav1.NewTime(h.Ended),
 	}

@@ -258,7 +258,7 @@ func TestRevisionsAreMadeOfContent(t *testing.T) {
 	name := func(text string) string {
 		d, err := defined(t, text)
 		require.NoError(t, err)
-		return d.Revision()
+		return d.Registration().Revision
 	}
 	a := name(`genericJob: {replicas: 1, replicaSpecs: []}`)
 	require.Len(t, a, 10)
