@@ -74,10 +74,10 @@ func livedFor(draft ledger.Draft, e end, judge podstate.Judge) time.Duration {
 // add notes what users are told of a restart that the ledger has already.
 func (report *restartReport) add(l *ledger.Ledger, e end) {
 	root := e.root()
-	m := podstate.NumbersOf(e.pod.Pod)
+	numbers := podstate.NumbersOf(e.pod.Pod)
 	restarted := status.Restart{
 		Ledger: l, Account: e.account, Rank: e.rank, Counted: e.counted(), HangsToo: e.hangsToo, Why: root.why, Rule: e.rule,
-		InPod: e.state == podstate.FailedInPod && !l.IsObsolete(e.account, e.rank, m.Attempt, m.JobAttempt),
+		InPod: e.state == podstate.FailedInPod && !l.IsObsolete(e.account, e.rank, numbers.Attempt, numbers.JobAttempt),
 	}
 	event := restarted.Event()
 	event.Replica, event.Pod, event.UID = fmt.Sprintf("%s-%d", root.account.Type, root.rank), root.pod.Name, root.pod.UID

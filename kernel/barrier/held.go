@@ -58,9 +58,9 @@ func WithReportedExits(job *v1beta1.GenericJob, seen []*corev1.Pod, reports map[
 		if !is || report.Held == nil || report.Pod != string(pod.UID) {
 			continue
 		}
-		m := podstate.NumbersOf(pod)
+		numbers := podstate.NumbersOf(pod)
 		r := spec.OfType(job, pod.Labels[v1beta1.LabelReplicaType])
-		if r == nil || m.Order == nil || report.Held.Attempt != m.Order.Attempt || m.Order.Go < m.Order.Attempt || !podstate.CanGoOn(pod) {
+		if r == nil || numbers.Order == nil || report.Held.Attempt != numbers.Order.Attempt || numbers.Order.Go < numbers.Order.Attempt || !podstate.CanGoOn(pod) {
 			continue
 		}
 		if &pods[0] == &seen[0] {

@@ -25,11 +25,11 @@ func CanGoOn(pod *corev1.Pod) bool {
 
 // ofBehind says what a pod means whose code may be of an earlier attempt. If the code has done its work, that counts, and the replica takes part in no
 // later attempt; unless its policy is Always.
-func (j Judge) ofBehind(p Pod, isToStop bool, m *Numbers, r Replica) State {
+func (j Judge) ofBehind(p Pod, isToStop bool, numbers *Numbers, r Replica) State {
 	switch {
-	case m.Order != nil && !r.Always && j.mayHaveWorked(p, isToStop, r.RunsAgain):
+	case numbers.Order != nil && !r.Always && j.mayHaveWorked(p, isToStop, r.RunsAgain):
 		return j.ofEnded(p, isToStop, r.RunsAgain)
-	case m.Order != nil && isToStop && !p.Ended():
+	case numbers.Order != nil && isToStop && !p.Ended():
 		return j.ofLiving(p.Pod, isToStop) // it may do its work before it is stopped
 	case isToStop || !CanGoOn(p.Pod):
 		return Superseded

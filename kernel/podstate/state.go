@@ -61,18 +61,18 @@ type Numbers struct {
 
 // NumbersOf reads the numbers of a pod. A number that the pod does not have is -1.
 func NumbersOf(pod *corev1.Pod) Numbers {
-	m := Numbers{Number(pod, v1beta1.LabelAttempt), Number(pod, v1beta1.LabelModeGeneration), -1, nil}
+	numbers := Numbers{Number(pod, v1beta1.LabelAttempt), Number(pod, v1beta1.LabelModeGeneration), -1, nil}
 	if text, is := pod.Annotations[inplace.Annotation]; is {
 		if o, err := inplace.Parse(text); err == nil {
-			m.JobAttempt, m.Order = Number(pod, v1beta1.LabelJobAttempt), &o
+			numbers.JobAttempt, numbers.Order = Number(pod, v1beta1.LabelJobAttempt), &o
 		}
 	}
-	return m
+	return numbers
 }
 
 // IsOfEarlierBuild reports whether an earlier build of the operator made the pod with these numbers. Labels and orders had other names then.
-func (m Numbers) IsOfEarlierBuild(pod *corev1.Pod) bool {
-	if m.ModeGeneration >= 0 {
+func (n Numbers) IsOfEarlierBuild(pod *corev1.Pod) bool {
+	if n.ModeGeneration >= 0 {
 		return false
 	}
 	_, is := pod.Labels[v1beta1.LabelOfEarlierBuilds]
@@ -80,19 +80,19 @@ func (m Numbers) IsOfEarlierBuild(pod *corev1.Pod) bool {
 }
 
 // CodeAttempt returns the attempt that the pod was last told of: by its order, or else by its labels.
-func (m Numbers) CodeAttempt() int {
-	if m.Order != nil {
-		return m.Order.Attempt
+func (n Numbers) CodeAttempt() int {
+	if n.Order != nil {
+		return n.Order.Attempt
 	}
-	return m.Attempt
+	return n.Attempt
 }
 
 // StartedOver reports whether an order has moved the pod to a later attempt than it was made for.
-func (m Numbers) StartedOver() bool { return m.Order != nil && m.CodeAttempt() > m.Attempt }
+func (n Numbers) StartedOver() bool { return n.Order != nil && n.CodeAttempt() > n.Attempt }
 
 // Behind reports whether the pod's code is, or may be, of an earlier attempt than the present one.
-func (m Numbers) Behind(attempt int, barrierIsOpen bool) bool {
-	return m.CodeAttempt() < attempt || !barrierIsOpen && m.Attempt < attempt
+func (n Numbers) Behind(attempt int, barrierIsOpen bool) bool {
+	return n.CodeAttempt() < attempt || !barrierIsOpen && n.Attempt < attempt
 }
 
 // Number reads a non-negative number from a label; -1 if there is none.
@@ -132,15 +132,15 @@ type Judge struct {
 }
 
 // Of says what the pod of a replica that has not finished means. The numbers are the pod's own: see NumbersOf.
-func (j Judge) Of(pod Pod, m *Numbers, r Replica) State {
-	isToStop := IsToStop(pod.Pod, m, r.ModeGeneration)
+func (j Judge) Of(pod Pod, numbers *Numbers, r Replica) State {
+	isToStop := IsToStop(pod.Pod, numbers, r.ModeGeneration)
 	switch {
 	case r.Obsolete && r.InPlace:
 		return j.ofObsolete(pod, r)
 	case r.Obsolete:
 		return Superseded // the ledger has moved past it
-	case m.Behind(r.Attempt, r.BarrierIsOpen):
-		return j.ofBehind(pod, isToStop, m, r)
+	case numbers.Behind(r.Attempt, r.BarrierIsOpen):
+		return j.ofBehind(pod, isToStop, numbers, r)
 	case !isToStop && pod.Exits() > r.Exits && !j.mayHaveWorked(pod, isToStop, r.RunsAgain):
 		return FailedInPod // Behind comes before it: an end in a pod that is behind is not of the present attempt
 	case pod.Ended():
@@ -153,8 +153,8 @@ func (j Judge) Of(pod Pod, m *Numbers, r Replica) State {
 }
 
 // IsToStop reports whether a pod was made for an earlier mode generation than the present one, or has been told to stop.
-func IsToStop(pod *corev1.Pod, m *Numbers, modeGeneration int) bool {
-	return m.ModeGeneration < modeGeneration || Marked(pod, v1beta1.AnnotationStopped)
+func IsToStop(pod *corev1.Pod, numbers *Numbers, modeGeneration int) bool {
+	return numbers.ModeGeneration < modeGeneration || Marked(pod, v1beta1.AnnotationStopped)
 }
 
 // mayHaveWorked reports whether the pod has ended, and its replica has done its work, or has done it unless the phase will say otherwise.

@@ -142,8 +142,8 @@ func (r *Roster) State(t *Type, rank int) podstate.State {
 
 // IsObsolete reports whether the pod of a replica is to be replaced because of when it was made.
 func (r *Roster) IsObsolete(t *Type, rank int) bool {
-	m := t.numbers[rank]
-	return r.ledger.IsObsolete(t.Account, rank, m.Attempt, m.JobAttempt)
+	numbers := t.numbers[rank]
+	return r.ledger.IsObsolete(t.Account, rank, numbers.Attempt, numbers.JobAttempt)
 }
 
 // Order returns the last order of a replica's pod; nil if the pod does not restart in place.
@@ -165,13 +165,13 @@ func (r *Roster) Waiting(pod *corev1.Pod) (reason, message string) { return r.ju
 
 // IsToBeReplaced reports whether the ledger has moved past the pod of a replica: it gets another one. In place, a success still counts.
 func (r *Roster) IsToBeReplaced(t *Type, rank int) bool {
-	switch m := t.numbers[rank]; {
+	switch numbers := t.numbers[rank]; {
 	case r.ledger.InPlace() && t.Finished(rank):
 		return false // a replica that has finished takes no part in later attempts
 	case r.IsObsolete(t, rank):
 		return true
 	default:
-		return m.Behind(r.ledger.Attempt(t.Account, rank), r.ledger.BarrierIsOpen()) && !podstate.CanGoOn(t.Pods[rank])
+		return numbers.Behind(r.ledger.Attempt(t.Account, rank), r.ledger.BarrierIsOpen()) && !podstate.CanGoOn(t.Pods[rank])
 	}
 }
 

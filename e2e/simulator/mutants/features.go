@@ -72,7 +72,7 @@ var ofFeatures = []mutant{
 	{"what has ended before the barrier counts after it", "kernel/barrier/barrier.go",
 		"\t\tnoteExits(draft, replicas, b.exits)\n", "_ = b.exits\n"},
 	{"a replica that has finished begins again with the others", "kernel/podstate/inplace.go",
-		"m.Order != nil && !r.Always &&", "false && m.Order != nil && !r.Always &&"},
+		"numbers.Order != nil && !r.Always &&", "false && numbers.Order != nil && !r.Always &&"},
 	{"a pod that could not be told is taken for one of the new attempt", "kernel/barrier/barrier.go",
 		"case replicas.IsToBeReplaced(t, rank):", "case false:"},
 	{"an order overtakes a later one", "controllers/calls/act.go",
@@ -85,7 +85,7 @@ var ofFeatures = []mutant{
 	{"an end that is held is noted before it comes", "kernel/apply.go",
 		"if !draft.RestartsTogether() {", "if true {"},
 	{"a pod that has been told to stop is let go in a pause without a mark", "kernel/podstate/inplace.go",
-		"case m.Order != nil && isToStop && !p.Ended():", "case false:"},
+		"case numbers.Order != nil && isToStop && !p.Ended():", "case false:"},
 	{"who has finished when all pods are replaced runs again", "kernel/podstate/state.go",
 		"case r.Obsolete && r.InPlace:", "case false:"},
 
