@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel"
 	"github.com/genericjob/genericjob/kernel/build"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
 	"github.com/genericjob/genericjob/kernel/spec"
@@ -155,4 +156,17 @@ func minimumOf(story *kt.Story) int64 {
 	}
 	group := story.Cluster.Groups[build.GangKey(story.Cluster.Job, number, "").GetName()]
 	return kt.Minimum(group)
+}
+
+// A new group may leave no pod of the old one. That the apiserver had taken pods then stands in the status alone: a policy that came later and refuses
+// them must not fail the job.
+func TestAJobWhoseGroupIsGivenUpHasHadPods(t *testing.T) {
+	job := kt.Job(kt.Task("worker", 2), gang("kubernetes", 0), kt.Begun)
+	job = after(job, plan(t, job, kt.At(time.Second)))
+	require.False(t, job.Status.Gang.HadPods)
+	kt.Replicas("worker", 4)(job)
+	next := after(job, plan(t, job, kt.At(2*time.Second), kt.Pod(job, "worker", 0), kt.Pod(job, "worker", 1)))
+	require.Greater(t, next.Status.Gang.Group, job.Status.Gang.Group)
+	require.True(t, kernel.Accepted(kernel.World{Job: next}, "worker"))
+	require.False(t, kernel.Accepted(kernel.World{Job: job}, "worker"))
 }

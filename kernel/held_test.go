@@ -184,3 +184,14 @@ func TestWhatIsNoEndThatIsHeld(t *testing.T) {
 	}
 	require.Empty(t, barrier.MayHold(job, pods, kt.At(time.Hour)), "the kubelet has forgotten")
 }
+
+// A pod has been told to stop its code for the next attempt, and a pause comes before it has. Its code may do its work until it is stopped, so it is
+// stopped with a mark, as any pod that lives.
+func TestAPauseMarksPodsThatHaveBeenToldToStop(t *testing.T) {
+	job, pods := startedOver(t, 3)
+	job = after(job, planWorld(t, holding(job, pods, pods[1], 1)))
+	paused := kt.Edited(job, kt.PauseNow(true))
+	paused = after(paused, plan(t, paused, kt.At(2*time.Minute+time.Second), with(pods, told(2, 2))...))
+	d := plan(t, paused, kt.At(2*time.Minute+2*time.Second), with(pods, told(2, 2))...)
+	require.Equal(t, []string{"StopPod worker-0", "StopPod worker-1"}, did(d))
+}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/translate"
 )
@@ -99,9 +100,13 @@ func (s *space) prepare(script string) {
 	if strings.Contains(script, "training-operator") {
 		s.run(kubeflows)
 	}
+	if strings.Contains(script, kubeflowJob) {
+		s.run(`kubectl apply -f - <<<'{apiVersion: kubeflow.org/v1, kind: PyTorchJob, metadata: {name: train}, spec: {pytorchReplicaSpecs: {Master: {template: {spec: {containers: [{name: pytorch, image: i}]}}}}}}'`)
+		s.awaitPhase(schema.GroupVersionKind{Group: "kubeflow.org", Version: "v1", Kind: "PyTorchJob"}, "train", "Running", "Succeeded")
+	}
 	for n, manifest := range jobs(s.t) {
 		require.NoError(s.t, os.WriteFile(filepath.Join(s.folder, n+".yaml"), []byte(manifest), 0o600))
-		if slices.Contains(name.FindAllString(script, -1), n) && !strings.Contains(script, "-f "+n+".yaml") {
+		if slices.Contains(name.FindAllString(script, -1), n) && !strings.Contains(script, kubeflowJob) && !strings.Contains(script, "-f "+n+".yaml") {
 			s.run("kubectl apply -f " + n + ".yaml")
 			made, _, err := translate.Read(strings.NewReader(manifest), true)
 			require.NoError(s.t, err)
@@ -110,6 +115,9 @@ func (s *space) prepare(script string) {
 		}
 	}
 }
+
+// kubeflowJob is how documents call a job of one of Kubeflow's kinds.
+const kubeflowJob = "pytorchjob/train"
 
 // kubeflows are the objects of Kubeflow's operator that its users are told to take away.
 const kubeflows = `kubectl create namespace kubeflow

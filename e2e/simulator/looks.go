@@ -23,7 +23,7 @@ const firstLook = "Pending"
 
 // lookOf is what a pod looks like, on one line. It begins with how its kubelet restarts it.
 func lookOf(p *corev1.Pod) string {
-	words := []string{onceOrInPlace(p) + ": " + cmp.Or(string(p.Status.Phase), firstLook)}
+	words := []string{onceOrInPlace(p) + ": " + phaseSeen(p)}
 	add := func(is bool, format string, args ...any) {
 		if is {
 			words = append(words, fmt.Sprintf(format, args...))
@@ -33,8 +33,8 @@ func lookOf(p *corev1.Pod) string {
 	add(p.DeletionTimestamp != nil && !podstate.IsOver(p), "deleted") // what is over may be deleted at any time
 	for _, c := range p.Status.Conditions {
 		add(c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue, "disrupted by %s", c.Reason)
-		add(c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue, "ready")
 	}
+	add(isReady(p), "ready")
 	var others []string
 	for _, s := range slices.Concat(p.Status.ContainerStatuses, p.Status.InitContainerStatuses) {
 		switch state := stateOf(s); {
@@ -50,6 +50,15 @@ func lookOf(p *corev1.Pod) string {
 	slices.Sort(others)
 	add(len(others) > 0, "another %s", strings.Join(slices.Compact(others), " and "))
 	return strings.Join(words, ", ")
+}
+
+// phaseSeen is the phase of a pod. Code that ends at once has its kubelet tell of the end while the phase is Pending still. The operator makes no
+// difference between that and Running: see TestThePhaseMayComeAfterTheEnd of kernel/podstate.
+func phaseSeen(p *corev1.Pod) string {
+	if p.Status.Phase == corev1.PodPending && codeEnd(p) != nil {
+		return string(corev1.PodRunning)
+	}
+	return cmp.Or(string(p.Status.Phase), firstLook)
 }
 
 func onceOrInPlace(p *corev1.Pod) string {

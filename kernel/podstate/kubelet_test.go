@@ -112,6 +112,17 @@ func TestStatesThatOnlyAKubeletShows(t *testing.T) {
 		"nobody knows its phase":              {pod(phase(corev1.PodUnknown)), Alive},
 		"its resize waits":                    {pod(resize), Alive},
 		"its liveness probe has ended it":     {pod(exited(137, noon)), Failed},
+		"its init container has failed, and the phase comes later": {pod(phase(corev1.PodPending), state(func(s *corev1.ContainerStatus) {
+			s.State = waiting("PodInitializing")
+		}), func(p *corev1.Pod) {
+			p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "first", State: end(1)}}
+		}), Alive},
+		"evicted for a limit of its own, and its container is lost": {pod(phase(corev1.PodFailed), reason("Evicted"), state(func(s *corev1.ContainerStatus) {
+			s.State, s.LastTerminationState, s.RestartCount = waiting("ContainerCreating"), lost(), 1
+		})), Failed},
+		"rebooted, and the phase comes later": {pod(state(func(s *corev1.ContainerStatus) {
+			s.State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 255, Reason: "Unknown"}}
+		})), Alive},
 		"its sidecar is started again": {pod(func(p *corev1.Pod) {
 			p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "proxy", State: waiting("CrashLoopBackOff"), LastTerminationState: end(1), RestartCount: 4}}
 		}), Alive},
@@ -177,4 +188,17 @@ func TestALostContainerCountsOnce(t *testing.T) {
 	require.Equal(t, 3, p.Exits(), "of a pod that is being deleted it does not raise the count")
 	require.Equal(t, 3, p.ExitsBeforeLoss())
 	require.True(t, p.LostByNode())
+}
+
+// Code that ends at once has its kubelet tell of the end while the phase is Pending still. That means the same as while it is Running.
+func TestThePhaseMayComeAfterTheEnd(t *testing.T) {
+	judge := Judge{Now: noon.Add(2 * time.Hour)}
+	for _, code := range []int32{0, 1, 137, 143} {
+		for _, made := range []func(...func(*corev1.Pod)) Pod{pod, wrapped} {
+			running, pending := made(exited(code, noon), phase(corev1.PodRunning)), made(exited(code, noon), phase(corev1.PodPending))
+			require.Equal(t, judge.Of(running, &Numbers{}, Replica{}), judge.Of(pending, &Numbers{}, Replica{}), "%d", code)
+			require.Equal(t, running.HasStarted(), pending.HasStarted())
+			require.Equal(t, judge.UntilStranded(running), judge.UntilStranded(pending))
+		}
+	}
 }
