@@ -84,8 +84,11 @@ func untilPaused(have *v1beta1.GenericJobSpec, program framework.Program) v1beta
 	kept.ReplicaSpecs = nil
 	for i := range have.ReplicaSpecs {
 		r := have.ReplicaSpecs[i].DeepCopy()
-		if at := slices.IndexFunc(wanted.ReplicaSpecs, func(w v1beta1.ReplicaSpec) bool { return w.Type == r.Type }); at >= 0 && program.Elastic {
-			r.Replicas = wanted.ReplicaSpecs[at].Replicas
+		if at := slices.IndexFunc(wanted.ReplicaSpecs, func(w v1beta1.ReplicaSpec) bool { return w.Type == r.Type }); at >= 0 {
+			r.StartPolicy = wanted.ReplicaSpecs[at].StartPolicy
+			if program.Elastic {
+				r.Replicas = wanted.ReplicaSpecs[at].Replicas
+			}
 		}
 		kept.ReplicaSpecs = append(kept.ReplicaSpecs, *r)
 	}
