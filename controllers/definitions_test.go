@@ -329,7 +329,7 @@ func (c *cluster) awaitHeld(job *unstructured.Unstructured) (message string) {
 			condition := one.(map[string]any)
 			if condition["type"] == string(v1beta1.ConditionBlocked) && condition["status"] == "True" {
 				message = condition["message"].(string)
-				return condition["reason"] == v1beta1.ReasonInvalidSpec
+				return condition["reason"] == v1beta1.ReasonRevisionUnknown
 			}
 		}
 		return false

@@ -50,8 +50,8 @@
 //	                 v
 //	client: wake.OwnWrites.Of notes writes -> compact.Client opens what is packed -> cache and apiserver
 //
-// The order of the last six steps makes restarts and successes exact; see package kernel. Training jobs and definitions have the same
-// queue, Budget and GracefulShutdown. They need no OwnWrites: they write little.
+// The order of the last six steps makes restarts and successes exact; see package kernel. Training jobs have the same
+// queue, Budget and GracefulShutdown, and definitions too, but for one worker instead of 30. They need no OwnWrites: they write little.
 //
 //	training.Reconciler       wakes by: its job; the GenericJob of its name; ConfigMap, Deployment, Service and autoscaler that it owns
 //	definitions.Reconciler    wakes by: its TrainingFramework; others of the same kind; CRDs of its group

@@ -96,7 +96,7 @@ func (w *wrapper) arrives(at, exits int) {
 func (w *wrapper) holds(code int32) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.report.Held = &inplace.Held{Attempt: w.report.Attempt, Code: code, Began: time.Now(), Ended: time.Now(), Message: "out of luck"}
+	w.report.Held = &inplace.End{Attempt: w.report.Attempt, Code: code, Began: time.Now(), Ended: time.Now(), Message: "out of luck"}
 }
 
 func (w *wrapper) wasTold() string {

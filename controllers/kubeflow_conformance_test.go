@@ -158,7 +158,7 @@ func begun(job client.Object, program framework.Program) (map[string]*corev1.Pod
 	}
 	d := kernel.Plan(kernel.World{Job: made, Now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)})
 	made.Status = d.Status
-	builder, pods := kernel.NewBuilder(made, kernel.Settings{}), map[string]*corev1.Pod{}
+	builder, pods := kernel.NewPodBuilder(made, kernel.Settings{}), map[string]*corev1.Pod{}
 	for _, a := range d.Actions {
 		if a.Verb == kernel.CreatePod {
 			pod := builder.Pod(a)

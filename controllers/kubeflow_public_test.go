@@ -155,7 +155,7 @@ func readPublic(t *testing.T, manifest map[string]any) (framework.Registration, 
 // allPods are those of a program, by name, whether they would be created at once or not.
 func allPods(job client.Object, program framework.Program) map[string]*corev1.Pod {
 	made := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: job.GetName(), Namespace: job.GetNamespace(), UID: "UID"}, Spec: program.Spec}
-	builder, pods := kernel.NewBuilder(made, kernel.Settings{}), map[string]*corev1.Pod{}
+	builder, pods := kernel.NewPodBuilder(made, kernel.Settings{}), map[string]*corev1.Pod{}
 	for _, r := range made.Spec.ReplicaSpecs {
 		for rank := range int(ptr.Deref(r.Replicas, 1)) {
 			pod := builder.Pod(kernel.Action{Verb: kernel.CreatePod, Type: r.Type, Rank: rank})

@@ -181,11 +181,14 @@ func TestElasticPolicyMakesAnAutoscaler(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	c.operate(operation{})
-	c.pytorch("job", "pytorchReplicaSpecs: {Worker: {replicas: 2, "+pytorchPod+"}}, elasticPolicy: {minReplicas: 1, maxReplicas: 3, metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 80}}}]}")
+	c.pytorch("job", "pytorchReplicaSpecs: {Worker: {replicas: 2, "+pytorchPod+"}}, elasticPolicy: {minReplicas: 1, maxReplicas: 3, metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 80}}}, {type: Resource, resource: {name: memory, target: {type: Utilization, averageUtilization: 80}}}]}")
 	hpa := &autoscalingv2.HorizontalPodAutoscaler{}
 	key := client.ObjectKey{Namespace: c.ns, Name: "job"}
 	c.until("an autoscaler", func() bool { return c.Get(c.ctx, key, hpa) == nil })
 	require.Equal(t, "PyTorchJob", hpa.Spec.ScaleTargetRef.Kind)
+	require.Len(t, hpa.Spec.Metrics, 2)
+	c.editTheirs("job", func(j *kubeflowv1.PyTorchJob) { j.Spec.ElasticPolicy.Metrics = j.Spec.ElasticPolicy.Metrics[:1] })
+	c.until("a metric that is removed goes", func() bool { return c.Get(c.ctx, key, hpa) == nil && len(hpa.Spec.Metrics) == 1 })
 	c.awaitState("job", kubeflowv1.JobRunning)
 	c.editTheirs("job", func(j *kubeflowv1.PyTorchJob) { n := int32(3); j.Spec.PyTorchReplicaSpecs["Worker"].Replicas = &n })
 	c.until("three run", func() bool { return c.theirs("job").Status.ReplicaStatuses["Worker"].Active == 3 })

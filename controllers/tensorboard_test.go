@@ -278,6 +278,23 @@ func TestTensorBoardOfAnUnreadablePlaceDoesNotStopTheJob(t *testing.T) {
 	require.Nil(t, s)
 }
 
+// The time to live replaced the time of the next look, so that a board that did not work was left alone for a week.
+func TestATimeToLivePostponesNoLookAtATensorBoard(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.train("over", withBoard+"\nrunPolicy: {ttlSecondsAfterFinished: 604800}")
+	_, _, result := c.lookAtBoard("over")
+	require.Equal(t, 15*time.Second, result.RequeueAfter)
+	job := c.training("over")
+	job.Status.Phase, job.Status.CompletionTime = v1beta1.JobSucceeded, &metav1.Time{Time: c.began}
+	require.NoError(t, c.Status().Update(c.ctx, job))
+	_, _, result = c.lookAtBoard("over")
+	require.Equal(t, 15*time.Second, result.RequeueAfter)
+	c.editBoard("over", "")
+	_, _, result = c.lookAtBoard("over")
+	require.Greater(t, result.RequeueAfter, 6*24*time.Hour, "then nothing is left but the time to live")
+}
+
 func TestTensorBoardIsNotMadeForAFinishedJob(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)

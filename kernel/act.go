@@ -50,7 +50,7 @@ func listActions(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.V
 	a := &acting{
 		World: w, ledger: l, replicas: replicas, judge: judge, runs: v.Course == verdict.Run, barrier: opened, first: first,
 		succeeds: succeeds(w.Job, v),
-		served:   l.Auxiliary() > 0 && anyIsServed(replicas), todo: todo{actions: releaseOrphans(w)},
+		served:   l.AuxiliaryReplicas() > 0 && anyIsServed(replicas), todo: todo{actions: releaseOrphans(w)},
 	}
 	for t, rank := range replicas.Replicas() {
 		pod := t.Pods[rank]
@@ -66,7 +66,7 @@ func listActions(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.V
 	for _, s := range replicas.ScaledDown {
 		a.discard(s.Pod, "it was scaled away")
 	}
-	if v.Over() || v.Stops() {
+	if v.Over() || v.StopsPods() {
 		a.ungroup()
 	}
 	a.keepWorkload(v)
@@ -100,10 +100,10 @@ func (a *acting) wakeAfter(d time.Duration) { a.again = soonest(a.again, d) }
 
 // forFinishedJob lets go of a pod of a job that has finished, and cleans up by the job's policy.
 func (a *acting) forFinishedJob(t *roster.Type, rank int, pod podstate.Pod) {
-	waits := a.watchWaiting(t, rank, pod)
-	remove := a.cleansUp(t, rank, pod) && !a.watchAdded(pod) || waits && pod.Spec.NodeName == "" // a pod without a node has no kubelet to end it, and no logs
+	waits := a.waitsForOrder(t, rank, pod)
+	remove := a.cleansUp(t, rank, pod) && !a.addedMayReport(pod) || waits && pod.Spec.NodeName == "" // a pod without a node has no kubelet to end it, and no logs
 	switch {
-	case remove && a.watchCause(t, rank, pod):
+	case remove && a.mayTellCause(t, rank, pod):
 		a.deletePod(pod.Pod, "the job has finished")
 	case remove:
 		a.discard(pod.Pod, "the job has finished")
@@ -123,9 +123,9 @@ func (a *acting) cleansUp(t *roster.Type, rank int, pod podstate.Pod) bool {
 	case v1beta1.CleanUpAll:
 		return true
 	case v1beta1.CleanUpUnfinished:
-		return a.isLeftOver(t, rank, pod) || a.replicas.IsSuperseded(t, rank)
+		return a.isLeftOver(t, rank, pod) || a.replicas.IsToBeReplaced(t, rank)
 	default: // None
-		return a.runsInVain(t, pod) || a.replicas.IsSuperseded(t, rank)
+		return a.runsInVain(t, pod) || a.replicas.IsToBeReplaced(t, rank)
 	}
 }
 
@@ -141,12 +141,12 @@ func succeeds(job *v1beta1.GenericJob, v verdict.Verdict) bool {
 // isLeftOver reports whether a pod of a finished job still runs for nothing. Such a pod is not about to end, and is not kept for the logs of a
 // failure.
 func (a *acting) isLeftOver(t *roster.Type, rank int, pod podstate.Pod) bool {
-	return !pod.Ended() && !a.keepsLogs(t, rank, pod) && !a.watchEnd(pod)
+	return !pod.Ended() && !a.keepsLogs(t, rank, pod) && !a.mayEndByItself(pod)
 }
 
-// watchEnd reports whether to leave a pod alone because its code may still end by itself, after its job has succeeded. It has the job looked at again
+// mayEndByItself reports whether to leave a pod alone because its code may still end by itself, after its job has succeeded. It has the job looked at again
 // when that time is over.
-func (a *acting) watchEnd(pod podstate.Pod) bool {
+func (a *acting) mayEndByItself(pod podstate.Pod) bool {
 	if !a.succeeds || !pod.HasStarted() || pod.DeletionTimestamp != nil {
 		return false
 	}
@@ -190,7 +190,7 @@ func (a *acting) releaseFinished(pod podstate.Pod, reason string) {
 
 // releaseKept takes the finalizer off a pod that stays, and ends the containers that admission has added, if those of the template have ended.
 func (a *acting) releaseKept(pod podstate.Pod, reason string) {
-	if !a.watchAdded(pod) {
+	if !a.addedMayReport(pod) {
 		a.endAdded(pod) // if the release is carried out first, this meets a conflict, and the next reconcile tries again
 	}
 	a.release(pod.Pod, reason)
@@ -200,9 +200,9 @@ func (a *acting) releaseKept(pod podstate.Pod, reason string) {
 // have collected. The collector of a Katib trial notices the end within a second, and reports the metrics then.
 const timeToReport = 10 * time.Second
 
-// watchAdded reports whether to leave the containers alone that admission has added to a pod, because they may still report. It has the job looked at
+// addedMayReport reports whether to leave the containers alone that admission has added to a pod, because they may still report. It has the job looked at
 // again when that time is over. If the node's clock is so far ahead that nobody knows the time, nothing waits.
-func (a *acting) watchAdded(pod podstate.Pod) bool {
+func (a *acting) addedMayReport(pod podstate.Pod) bool {
 	left := timeToReport - a.Now.Sub(pod.EndedAt())
 	if !pod.Remains() || isToldToEnd(pod) || left <= 0 || left > 2*timeToReport {
 		return false
@@ -220,7 +220,7 @@ func (a *acting) endAdded(pod podstate.Pod) {
 
 // forUnfinishedJob does what the state of a pod asks for, in a job that has not finished.
 func (a *acting) forUnfinishedJob(t *roster.Type, rank int, pod podstate.Pod) {
-	if t.Finished(rank) && !a.replicas.IsSuperseded(t, rank) {
+	if t.Finished(rank) && !a.replicas.IsToBeReplaced(t, rank) {
 		a.releaseFinished(pod, "its outcome is in the ledger")
 		return
 	}
@@ -238,18 +238,18 @@ func (a *acting) forUnfinishedJob(t *roster.Type, rank int, pod podstate.Pod) {
 		a.attend(pod)
 	case podstate.Alive:
 		a.attend(pod)
-		a.move(pod.Pod)
+		a.stopUnplaced(pod.Pod)
 		a.order(t, rank)
 	case podstate.Behind:
 		a.order(t, rank)
 	case podstate.Succeeded, podstate.Failed, podstate.Disrupted, podstate.Lost, podstate.FailedInPod, podstate.Stranded:
-		// The end is recorded. The next reconcile acts on it.
+		// The end is not counted yet: a later reconcile does it.
 	}
 }
 
 // whyUnwanted says why the operator stops a pod that still lives.
 func (a *acting) whyUnwanted(t *roster.Type, rank int) string {
-	if a.replicas.IsSuperseded(t, rank) {
+	if a.replicas.IsToBeReplaced(t, rank) {
 		return "it is replaced"
 	}
 	if a.ledger.Unstarted() {

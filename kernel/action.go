@@ -163,34 +163,34 @@ func (a Action) String() string {
 	}
 }
 
-// Builder makes the pods that CreatePod actions ask for.
-type Builder struct {
+// PodBuilder makes the pods that CreatePod actions ask for.
+type PodBuilder struct {
 	pods   *build.Builder
 	queue  Queue
 	avoids []string // the nodes that new pods avoid
 }
 
-// NewBuilder returns the Builder of a job with the status that the actions were decided with.
-func NewBuilder(job *v1beta1.GenericJob, settings Settings) *Builder {
+// NewPodBuilder returns the Builder of a job with the status that the actions were decided with.
+func NewPodBuilder(job *v1beta1.GenericJob, settings Settings) *PodBuilder {
 	s := &job.Status
 	run := build.Run{
 		ClusterDomain: settings.ClusterDomain, NodeLostAfter: settings.NodeLostAfter, ModeGeneration: s.ModeGeneration, Begun: s.StartTime != nil, Resumed: s.Mode == spec.ModeResumed,
-		JobAttempt: s.JobAttempt, Waits: barrier.Waits(job), WrapperImage: settings.WrapperImage,
+		JobAttempt: s.JobAttempt, BarrierIsClosed: barrier.IsClosed(job), WrapperImage: settings.WrapperImage,
 	}
 	if s.Gang != nil {
 		run.Gang = s.Gang.Group
 	}
-	return &Builder{pods: build.NewBuilder(job, run), avoids: avoided(s.AvoidedNodes)}
+	return &PodBuilder{pods: build.NewBuilder(job, run), avoids: avoided(s.AvoidedNodes)}
 }
 
 // In has the Builder make pods that go where the job's queue has admitted them.
-func (b *Builder) In(q Queue) *Builder {
+func (b *PodBuilder) In(q Queue) *PodBuilder {
 	b.queue = q
 	return b
 }
 
 // Pod makes the pod of an action's replica. It returns nil if the job has no such replica type.
-func (b *Builder) Pod(a Action) *corev1.Pod {
+func (b *PodBuilder) Pod(a Action) *corev1.Pod {
 	pod := b.pods.Pod(a.Type, a.Rank, a.Attempt)
 	if pod == nil {
 		return nil

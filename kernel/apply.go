@@ -25,7 +25,7 @@ func applyVerdict(draft ledger.Draft, v verdict.Verdict, pending []end, judge po
 	if v.Over() {
 		return v, restartReport{}
 	}
-	report := replace(draft, pending, judge) // before the mode changes: what ended under the old one counts by its rules
+	report := startOver(draft, pending, judge) // before the mode changes: what ended under the old one counts by its rules
 	if records, size, most := draft.CloseIfFull(judge.Now); size > 0 {
 		return verdict.Verdict{Course: verdict.Fail, Reason: v1beta1.ReasonLedgerFull, Message: status.LedgerFull(records, size, most)}, report
 	}
@@ -38,18 +38,18 @@ func applyVerdict(draft ledger.Draft, v verdict.Verdict, pending []end, judge po
 	return v, report
 }
 
-// replace carries out restarts in the ledger. The pods that have ended are then Superseded, or Behind if their code
+// startOver carries out restarts in the ledger. The pods that have ended are then Superseded, or Behind if their code
 // restarts in them.
-func replace(draft ledger.Draft, pending []end, judge podstate.Judge) restartReport {
+func startOver(draft ledger.Draft, pending []end, judge podstate.Judge) restartReport {
 	var report restartReport
 	for _, e := range pending {
-		exited := e.state == podstate.FailedInPod
-		if exited {
+		failedInPod := e.state == podstate.FailedInPod
+		if failedInPod {
 			noteExit(draft, e)
 		}
 		lived := livedFor(draft, e, judge)
-		leavesNode := exited && draft.IsBad(e.pod.Spec.NodeName) && !spec.NamesItsNode(&e.account.Template.Spec)
-		draft.Replace(e.account, e.rank, e.countsAs, lived, exited && !leavesNode, judge.Now)
+		leavesNode := failedInPod && draft.IsBad(e.pod.Spec.NodeName) && !spec.NamesItsNode(&e.account.Template.Spec)
+		draft.StartOver(e.account, e.rank, e.countsAs, lived, failedInPod && !leavesNode, judge.Now)
 		if (e.state == podstate.Stranded || leavesNode) && !draft.BarrierIsOpen() { // this pod must not be awaited at the barrier
 			draft.ReplacePod(e.account, e.rank)
 		}
@@ -74,10 +74,10 @@ func livedFor(draft ledger.Draft, e end, judge podstate.Judge) time.Duration {
 // add notes what users are told of a restart that the ledger has already.
 func (report *restartReport) add(l *ledger.Ledger, e end) {
 	root := e.root()
-	m := podstate.NumbersOf(e.pod.Pod)
+	numbers := podstate.NumbersOf(e.pod.Pod)
 	restarted := status.Restart{
 		Ledger: l, Account: e.account, Rank: e.rank, Counted: e.counted(), HangsToo: e.hangsToo, Why: root.why, Rule: e.rule,
-		InPod: e.state == podstate.FailedInPod && !l.IsObsolete(e.account, e.rank, m.Attempt, m.JobAttempt),
+		InPod: e.state == podstate.FailedInPod && !l.IsObsolete(e.account, e.rank, numbers.Attempt, numbers.JobAttempt),
 	}
 	event := restarted.Event()
 	event.Replica, event.Pod, event.UID = fmt.Sprintf("%s-%d", root.account.Type, root.rank), root.pod.Name, root.pod.UID
@@ -95,7 +95,7 @@ func (report *restartReport) add(l *ledger.Ledger, e end) {
 // noteExit notes that an end of a container is counted. With restartScope Job it notes nothing: the new job attempt tells that the end is counted. And
 // the wrapper may still hold the end (see barrier.WithReportedExits), so the barrier notes the number of ends when it opens.
 func noteExit(draft ledger.Draft, e end) {
-	if !draft.WholeJob() {
+	if !draft.RestartsTogether() {
 		draft.NoteExits(e.account, e.rank, e.pod.UID, e.account.Exits(e.rank, e.pod.UID)+1)
 	}
 }

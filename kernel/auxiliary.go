@@ -18,7 +18,7 @@ func (a *acting) runsInVain(t *roster.Type, pod podstate.Pod) bool {
 	case t.Auxiliary:
 		return !a.served
 	default:
-		return a.ledger.Auxiliary() > 0 && !pod.HasStarted()
+		return a.ledger.AuxiliaryReplicas() > 0 && !pod.HasStarted()
 	}
 }
 

@@ -20,8 +20,8 @@ import (
 // Nodes that the job's new pods avoid. Of an incident only the first failure counts, for the node on which it came. Which failure was first may become
 // known late. Then it counts for the node of that one, and no longer for the other.
 
-// suspect is the node for which the first failure of an incident counts, as far as the ends of this reconcile tell.
-type suspect struct {
+// incidentNode is the node for which the first failure of an incident counts, as far as the ends of this reconcile tell.
+type incidentNode struct {
 	isNew bool   // the incident begins in this reconcile
 	node  string // "" if the failure follows from the end of another replica
 }
@@ -46,13 +46,13 @@ func nodeFailure(node string, reason v1beta1.AvoidReason, message string) ledger
 
 // countNodeFailures writes into the draft what the recorded ends say against nodes, and which nodes new pods avoid from now on. A job that is over
 // creates no pods, so it avoids no further nodes.
-func countNodeFailures(w World, draft ledger.Draft, replicas *roster.Roster, o *outcomes, over bool) (s suspect) {
+func countNodeFailures(w World, draft ledger.Draft, replicas *roster.Roster, o *outcomes, over bool) (s incidentNode) {
 	if was := &w.Job.Status; was.CompletionTime != nil || !spec.Avoidance(w.Job).Loses && len(was.AvoidedNodes)+len(was.NodeFailures) == 0 {
 		return s
 	}
 	noteNodes(w, draft, replicas)
 	if o.uncountedFor == 0 {
-		for _, node := range rejections(o, draft.WholeJob()) {
+		for _, node := range rejections(o, draft.RestartsTogether()) {
 			draft.AddNodeFailure(node, w.Now)
 		}
 		s = addFirstFailure(w, draft, replicas, o.ended)
@@ -100,7 +100,7 @@ func rejections(o *outcomes, whole bool) (list []ledger.NodeFailure) {
 }
 
 // addFirstFailure counts the first failure of a new incident for its node.
-func addFirstFailure(w World, draft ledger.Draft, replicas *roster.Roster, ended []end) (s suspect) {
+func addFirstFailure(w World, draft ledger.Draft, replicas *roster.Roster, ended []end) (s incidentNode) {
 	if !spec.Avoidance(w.Job).Counts {
 		return s
 	}
@@ -112,7 +112,7 @@ func addFirstFailure(w World, draft ledger.Draft, replicas *roster.Roster, ended
 	first := firstOf(ended)
 	if record := first.pod.Record(); isFailure(first) && record.Follows == "" {
 		s.node = record.Node
-		draft.AddNodeFailure(nodeFailure(s.node, v1beta1.AvoidFailed, first.pod.Failure()), w.Now)
+		draft.AddNodeFailure(nodeFailure(s.node, v1beta1.AvoidFailed, first.pod.FailureSentence()), w.Now)
 		record = first.pod.RecordWithCause()
 		avoidAtOnce(w.Job, draft, first.account.Type, &record)
 	}
@@ -135,7 +135,7 @@ func avoidAtOnce(job *v1beta1.GenericJob, draft ledger.Draft, replicaType string
 
 // correctNodeFailures corrects for which node the first failure counts, if another failure was first than was known. Then it replaces pods on
 // avoided nodes, if all replicas wait at the barrier to begin again.
-func correctNodeFailures(w World, draft ledger.Draft, replicas *roster.Roster, s suspect, ended []end, first *v1beta1.FirstFailure, v verdict.Verdict) {
+func correctNodeFailures(w World, draft ledger.Draft, replicas *roster.Roster, s incidentNode, ended []end, first *v1beta1.FirstFailure, v verdict.Verdict) {
 	if w.Job.Status.CompletionTime != nil || !spec.Avoidance(w.Job).Counts {
 		return
 	}
@@ -164,7 +164,7 @@ func typeOf(replicas *roster.Roster, pod string) string {
 }
 
 // corrected returns the node for which the first failure was counted, and the node for which it counts by what is known now.
-func (s suspect) corrected(stored, first *v1beta1.FirstFailure, ended []end) (before, node string) {
+func (s incidentNode) corrected(stored, first *v1beta1.FirstFailure, ended []end) (before, node string) {
 	isOther := first != nil && (stored == nil || first.Pod != stored.Pod || !first.Time.Equal(stored.Time))
 	switch {
 	case s.isNew && first != nil:
@@ -195,7 +195,7 @@ func replacePodsOnBadNodes(draft ledger.Draft, replicas *roster.Roster) {
 			if pod == nil || t.Finished(rank) || !draft.IsBad(pod.Spec.NodeName) {
 				continue
 			}
-			if t.Made(rank) < draft.Attempt(t.Account, rank) && !replicas.IsObsolete(t, rank) {
+			if t.PodAttempt(rank) < draft.Attempt(t.Account, rank) && !replicas.IsObsolete(t, rank) {
 				draft.ReplacePod(t.Account, rank)
 			}
 		}

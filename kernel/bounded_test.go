@@ -36,7 +36,7 @@ func TestOfEachTypeAsManyPodsArePlannedAsCanBeCreated(t *testing.T) {
 	require.Len(t, all.Actions, 65)
 	require.Empty(t, all.More)
 
-	w.Most = 7
+	w.MaxCreates = 7
 	some := kernel.Plan(w)
 	require.Equal(t, []string{"t0", "t2"}, some.More)
 	want := append(append(append([]kernel.Action{}, all.Actions[:7]...), all.Actions[30:35]...), all.Actions[35:42]...)
@@ -44,7 +44,7 @@ func TestOfEachTypeAsManyPodsArePlannedAsCanBeCreated(t *testing.T) {
 	all.Actions, some.Actions, some.More = nil, nil, nil
 	require.Equal(t, all, some)
 
-	w.Most = 30
+	w.MaxCreates = 30
 	require.Empty(t, kernel.Plan(w).More)
 }
 
@@ -56,7 +56,7 @@ func TestADelayBehindWhatIsPlannedIsHeeded(t *testing.T) {
 	job.Status.Ledger = []v1beta1.TaskLedger{{Type: "worker", Replicas: []v1beta1.RankRecord{{Rank: 9, Attempt: 1, Streak: 2, NotBefore: &later}}}}
 	w := kernel.World{Job: job, Now: kt.Start, Settings: kt.Settings}
 	all := kernel.Plan(w)
-	w.Most = 2
+	w.MaxCreates = 2
 	some := kernel.Plan(w)
 	require.Len(t, some.Actions, 2)
 	require.NotZero(t, some.RequeueAfter)
@@ -70,7 +70,7 @@ func TestATinyJobOfManyReplicasTakesLittle(t *testing.T) {
 	for i := range job.Spec.ReplicaSpecs { // a running job's spec is not looked at again
 		*job.Spec.ReplicaSpecs[i].Replicas = 10_000
 	}
-	w := kernel.World{Job: job, Now: kt.Start, Settings: kt.Settings, Most: 200}
+	w := kernel.World{Job: job, Now: kt.Start, Settings: kt.Settings, MaxCreates: 200}
 	require.Len(t, kernel.Plan(w).Actions, 16*200, "%v", kernel.Plan(w).Status.Conditions)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -94,10 +94,10 @@ func TestVariablesStandForNoGigabytes(t *testing.T) {
 		"none is needed": {strings.Repeat("x", 3<<20)},
 	} {
 		job := kt.Job(kt.WithService(), kt.Task("worker", 3000, kt.Template(func(p *corev1.PodTemplateSpec) { p.Spec.Containers[0].Args = args })))
-		pod := kernel.NewBuilder(job, kt.Settings).Pod(kernel.Action{Verb: kernel.CreatePod, Type: "worker"})
+		pod := kernel.NewPodBuilder(job, kt.Settings).Pod(kernel.Action{Verb: kernel.CreatePod, Type: "worker"})
 		require.Less(t, pod.Size(), 5<<20, name)
 		require.Greater(t, pod.Size(), spec.MaxAdded, "an apiserver that takes the pod would run it as it is: "+name)
-		d := kernel.Plan(kernel.World{Job: job, Now: kt.Start, Settings: kt.Settings, Most: 1})
+		d := kernel.Plan(kernel.World{Job: job, Now: kt.Start, Settings: kt.Settings, MaxCreates: 1})
 		if name == "none is needed" {
 			require.NotEmpty(t, d.Actions)
 			continue

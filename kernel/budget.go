@@ -7,16 +7,16 @@ import (
 	"github.com/genericjob/genericjob/kernel/status"
 )
 
-// applyRestartBudget returns the restarts that the limits allow, in the order in which the replicas ended, and the ends that are final.
+// applyLimits returns the restarts that the limits allow, in the order in which the replicas ended, and the ends that are final.
 //
 // With restartScope Job one restart replaces all replicas. So the first restart that is allowed covers all ends of that second and later. An end that
 // came earlier stays final: what one reconcile sees together has the same result as what several see one by one. If a rule fails the job by an end
 // of that second, that end stays final, too.
-func applyRestartBudget(draft ledger.Draft, ended []end, h hang) (pending, final []end) {
-	budget := draft.Budget()
+func applyLimits(draft ledger.Draft, ended []end, h hang) (pending, final []end) {
+	budget := draft.SharedRestartsLeft()
 	for _, e := range ended {
 		h.join(&e)
-		if !e.allowed || e.counted() && budget == 0 {
+		if !e.mayRunAgain || e.counted() && budget == 0 {
 			final = append(final, e)
 			continue
 		}
@@ -26,7 +26,7 @@ func applyRestartBudget(draft ledger.Draft, ended []end, h hang) (pending, final
 			budget--
 		}
 	}
-	if draft.WholeJob() && len(pending) > 0 {
+	if draft.RestartsTogether() && len(pending) > 0 {
 		return restartTogether(pending, final)
 	}
 	return pending, final
@@ -41,7 +41,7 @@ func restartTogether(pending, final []end) (one, left []end) {
 	}
 	left = slices.DeleteFunc(final, func(e end) bool {
 		later := byEnd(e.pod, pending[first].pod)
-		return later > 0 || later == 0 && !e.fails
+		return later > 0 || later == 0 && !e.failsJob
 	})
 	return pending[first : first+1], left
 }
@@ -58,7 +58,7 @@ func failForGood(draft ledger.Draft, final []end) (failures []status.Failure) {
 		switch {
 		case e.ruling != "":
 			why = e.ruling
-		case e.fails:
+		case e.failsJob:
 			why = status.FailsByRule(e.rule)
 		case e.rule != "": // the rule would restart it, whatever its policy
 			why = status.NoRestartsLeft

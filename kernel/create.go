@@ -46,7 +46,7 @@ func (a *acting) othersAreReady() bool {
 // createMissing creates the pods of unfinished replicas that have none. Of each type it creates at most as many as the caller can: a job of a few
 // kilobytes may ask for tens of thousands.
 func (a *acting) createMissing() {
-	oldPodsAreGone, othersReady := !a.ledger.WholeJob() || a.watchJobAttempt(), a.othersAreReady()
+	oldPodsAreGone, othersReady := !a.ledger.RestartsTogether() || a.jobAttemptMayBegin(), a.othersAreReady()
 	for i := range a.replicas.Types {
 		t := &a.replicas.Types[i]
 		if !t.Auxiliary && (!oldPodsAreGone || !a.mayBegin(t)) {
@@ -61,7 +61,7 @@ func (a *acting) createMissing() {
 // createOf creates the missing pods of a type, and reports whether more are missing than the caller can create. OthersReady is what othersAreReady
 // reports.
 func (a *acting) createOf(t *roster.Type, othersReady bool) (more bool) {
-	room, most := a.room(t), cmp.Or(a.Most, t.N)
+	room, most := a.room(t), cmp.Or(a.MaxCreates, t.N)
 	for rank, pod := range t.Pods {
 		if pod != nil || t.Finished(rank) || a.isHeldBack(t, rank, othersReady) {
 			continue
@@ -89,12 +89,12 @@ func (a *acting) createOf(t *roster.Type, othersReady bool) (more bool) {
 	return more
 }
 
-// watchJobAttempt reports whether the pods of the next job attempt may be created. The old pods must be gone, because a new collective must not meet
+// jobAttemptMayBegin reports whether the pods of the next job attempt may be created. The old pods must be gone, because a new collective must not meet
 // members of the old one, and the restart delay must be over.
-func (a *acting) watchJobAttempt() bool {
+func (a *acting) jobAttemptMayBegin() bool {
 	wait := a.ledger.NextDelay(a.Now)
 	a.wakeAfter(wait)
-	superseded, until := a.replicas.HasSuperseded()
+	superseded, until := a.replicas.HasPodsThatMustGo()
 	a.wakeAfter(until)
 	return wait == 0 && !superseded
 }

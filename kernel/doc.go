@@ -46,33 +46,51 @@
 //
 // # The walk of a failed pod
 //
-// These are the stages of Plan, in its order. A pod of a running job has failed, and its replica may run again:
+// Plan has six stages: observe, record, decide, apply, act, tell. This is what each calls, in that order. A pod of a running job has failed, and its
+// replica may run again.
 //
-//  1. ledger.Load reads the accounts from the status into a draft. spec.Tasks says of which types they are, and with which policies.
-//  2. barrier.WithReportedExits copies pods whose wrappers hold an end, and shows the end as that of the container. roster.Of finds the replica of each
+// observe:
+//
+//   - ledger.Load reads the accounts from the status into a draft. spec.ReplicaTypes says of which types they are, and with which policies.
+//   - barrier.WithReportedExits copies pods whose wrappers hold an end, and shows the end as that of the container. roster.Of finds the replica of each
 //     pod.
-//  3. decidedByStatus (plan.go) ends the walk if the job is being deleted, or if its status cannot be read or is older than a pod. Here it does not.
-//     draft.SetMissingStartTime notes when the job began, if the status does not say it. draft.BeginModeGenerationIfEdited begins a mode generation
+//   - decidedByStatus (plan.go) ends the walk if the job is being deleted, or if its status cannot be read or is older than a pod. Here it does not.
+//
+// record:
+//
+//   - draft.SetMissingStartTime notes when the job began, if the status does not say it. draft.BeginModeGenerationIfEdited begins a mode generation
 //     if somebody edited the spec.
-//  4. recordOutcomes (outcomes.go) asks roster.State what the pod means, which asks podstate.Judge: it is Failed. Pod.Failure says how the code failed.
-//     If all failures of this reconcile follow from the end of another replica, none is counted for up to four seconds: then that end may be known, too.
-//     With noProgress they also wait for the step.
-//  5. outcomes.count (outcomes.go) calls applyFailurePolicy (failure_policy.go) and applyNoProgress (no_progress.go), which may fail the job by this
-//     failure. Then it calls applyRestartBudget (budget.go): within its limits the replica may run again. Otherwise the draft gets that it has failed
+//   - recordOutcomes (outcomes.go) asks roster.State what the pod means, which asks podstate.Judge: it is Failed. Pod.FailureSentence says how the code
+//     failed. If all failures of this reconcile follow from the end of another replica, none is counted for up to four seconds: then that end may be
+//     known, too. With noProgress they also wait for the step.
+//   - outcomes.count (outcomes.go) calls applyFailurePolicy (failure_policy.go) and applyNoProgress (no_progress.go), which may fail the job by this
+//     failure. Then it calls applyLimits (budget.go): within its limits the replica may run again. Otherwise the draft gets that it has failed
 //     for good.
-//  6. decideAndCount (plan.go) asks the rules (rules.go), which read the ledger and cannot change it. No rule ends the job: the verdict is to run.
-//  7. countNodeFailures (avoid_nodes.go) counts the failure for its node, if the job has avoidNodes. lossOf (time.go) finds what the job loses by it.
-//  8. applyVerdict (apply.go) writes the restart into the draft: one attempt more, one restart more, perhaps a delay. From here on the pod is
-//     Superseded. draft.NoteCodeStarted notes that code has started: from now on edits need a pause.
-//  9. firstFailure (first_failure.go) says which failure came first. If that was another one than known so far, correctNodeFailures (avoid_nodes.go)
+//
+// decide:
+//
+//   - decideAndCount (plan.go) asks the rules (rules.go), which read the ledger and cannot change it. No rule ends the job: the verdict is to run.
+//   - countNodeFailures (avoid_nodes.go) counts the failure for its node, if the job has avoidNodes. lossOf (time.go) finds what the job loses by it.
+//
+// apply:
+//
+//   - applyVerdict (apply.go) writes the restart into the draft: one attempt more, one restart more, perhaps a delay. From here on the pod is
+//     Superseded, or Behind if its code restarts in it. draft.NoteCodeStarted notes that code has started: from now on edits need a pause.
+//   - firstFailure (first_failure.go) says which failure came first. If that was another one than known so far, correctNodeFailures (avoid_nodes.go)
 //     counts it for its node.
-//  10. checkStartConditions (plan.go) opens the barrier if all replicas have come to it, and forms the gang.
-//  11. explainLoss (history.go) and spendTime (time.go) write into the draft why the job lost time, and since when.
-//  12. listActions (act.go) asks for the release and the deletion of the pod. In a later reconcile the replica has no pod. Then createMissing (create.go)
+//   - openBarrierAndFormGang (plan.go) opens the barrier if all replicas have come to it, and forms the gang.
+//   - explainLoss (history.go) and spendTime (time.go) write into the draft why the job lost time, and since when.
+//
+// act:
+//
+//   - listActions (act.go) asks for the release and the deletion of the pod. In a later reconcile the replica has no pod. Then createMissing (create.go)
 //     asks for a new one, which package build describes.
-//  13. progress (progress.go) says which step the code has told, and when to ask again. recompute (recomputed.go) and stepped (recovery.go) compare the
-//     step with those before the loss.
-//  14. makeDecision (plan.go) makes the Decision. status.Of makes the status from the draft and the verdict, with the condition ReplicaFailure and an
+//
+// tell:
+//
+//   - progress (progress.go) says which step the code has told, and when to ask again. recompute (recomputed.go) and noteFirstStep (recovery.go) compare
+//     the step with those before the loss.
+//   - makeDecision (plan.go) makes the Decision. status.Of makes the status from the draft and the verdict, with the condition ReplicaFailure and an
 //     event. status.PostponedFor says that this status must be written now.
 //
 // What is left after that is the caller's: it writes the status, then carries out the actions. See Decision.

@@ -111,7 +111,7 @@ func (o *outcomes) applyFailurePolicy(job *v1beta1.GenericJob, l *ledger.Ledger)
 			failed = append(failed, e)
 		}
 	}
-	if l.WholeJob() {
+	if l.RestartsTogether() {
 		judgeTogether(l, failed, judge)
 		return
 	}
@@ -134,7 +134,7 @@ func judgeTogether(l *ledger.Ledger, failed []*end, judge func(*end) (*v1beta1.F
 				e.obey(l, rule, name)
 			}
 			return
-		case first.allowed: // it restarts all, whatever the others are
+		case first.mayRunAgain: // it restarts all, whatever the others are
 			return
 		}
 	}
@@ -167,28 +167,28 @@ func (e *end) obey(l *ledger.Ledger, rule *v1beta1.FailurePolicyRule, name strin
 	e.rule = name
 	switch {
 	case rule.Action == v1beta1.FailureActionFail:
-		e.allowed, e.fails = false, true
+		e.mayRunAgain, e.failsJob = false, true
 	case ptr.Deref(rule.Counts, true):
-		e.allowed = l.WithinLimit(e.account, e.rank)
+		e.mayRunAgain = l.WithinLimit(e.account, e.rank)
 	default:
-		e.allowed, e.countsAs = true, ledger.Excepted
+		e.mayRunAgain, e.countsAs = true, ledger.Excepted
 	}
 }
 
-// putFailing moves the ends by which a rule fails the job to the front of the final ends. It returns the name of the first such rule; "" if there is
+// moveFailingToFront moves the ends by which a rule fails the job to the front of the final ends. It returns the name of the first such rule; "" if there is
 // none.
-func putFailing(final []end) (failedBy string) {
+func moveFailingToFront(final []end) (failedBy string) {
 	slices.SortStableFunc(final, func(a, b end) int {
 		switch {
-		case a.fails == b.fails:
+		case a.failsJob == b.failsJob:
 			return 0
-		case a.fails:
+		case a.failsJob:
 			return -1
 		default:
 			return 1
 		}
 	})
-	if len(final) == 0 || !final[0].fails {
+	if len(final) == 0 || !final[0].failsJob {
 		return ""
 	}
 	return final[0].rule

@@ -43,7 +43,7 @@ type codeEnd struct {
 }
 
 func codeEndOf(pod podstate.Pod) codeEnd {
-	return codeEnd{ReplicaFailure: pod.Record(), pod: pod, why: pod.Failure, began: pod.BeganAt()}
+	return codeEnd{ReplicaFailure: pod.Record(), pod: pod, why: pod.FailureSentence, began: pod.BeganAt()}
 }
 
 // firstOf returns the first of the failures that this reconcile has recorded; nil if there is none.
@@ -106,8 +106,8 @@ func firstFailure(w World, l *ledger.Ledger, replicas *roster.Roster, o *outcome
 	if i.stored == nil && len(recorded) == 0 {
 		return w.Job.Status.FirstFailure, ""
 	}
-	if i.isRecent(l) && (i.whole || over) {
-		restarted := i.isRestarted(l) || i.whole && len(ended) > 0 && !over
+	if i.isRecent(l) && (i.together || over) {
+		restarted := i.isRestarted(l) || i.together && len(ended) > 0 && !over
 		recorded = addLate(recorded, i.belonging(lateFailures(w, l, replicas, restarted)))
 	}
 	return i.choose(recorded)
@@ -127,7 +127,7 @@ func failuresOf(ended []end) (list []codeEnd) {
 	hasFinalDisruption := slices.ContainsFunc(ended, isFinalDisruption)
 	for i := range ended {
 		e := &ended[i]
-		if !isFailure(e) && (e.countsAs != ledger.Disruption || e.allowed) {
+		if !isFailure(e) && (e.countsAs != ledger.Disruption || e.mayRunAgain) {
 			continue
 		}
 		c := codeEndOf(e.pod)
@@ -147,7 +147,7 @@ func failuresOf(ended []end) (list []codeEnd) {
 
 // isFinalDisruption reports whether a replica was disrupted itself, and is not run again.
 func isFinalDisruption(e end) bool {
-	return e.countsAs == ledger.Disruption && !e.allowed && !e.excused
+	return e.countsAs == ledger.Disruption && !e.mayRunAgain && !e.excused
 }
 
 // addLate adds to a list the ends of pods that have no end in it.

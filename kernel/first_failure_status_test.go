@@ -31,7 +31,7 @@ func TestTheFirstStatusWaitsForAView(t *testing.T) {
 
 	begun := after(job, *d.Postponed)
 	for _, a := range d.Actions[1:] {
-		require.Equal(t, kernel.NewBuilder(begun, kt.Settings).Pod(a), kernel.NewBuilder(job, kt.Settings).Pod(a), "the pods are those of a job with a status")
+		require.Equal(t, kernel.NewPodBuilder(begun, kt.Settings).Pod(a), kernel.NewPodBuilder(job, kt.Settings).Pod(a), "the pods are those of a job with a status")
 	}
 
 	pods = with(pods, kt.Scheduled)
@@ -168,7 +168,7 @@ func requirePaused(t *testing.T, job *v1beta1.GenericJob, d kernel.Decision, sin
 	d = plan(t, job, since.Add(time.Hour))
 	require.Equal(t, "Resumed", d.Status.Mode)
 	require.EqualValues(t, 3600, d.Status.PausedSeconds)
-	pod := kernel.NewBuilder(after(job, d), kt.Settings).Pod(d.Actions[0])
+	pod := kernel.NewPodBuilder(after(job, d), kt.Settings).Pod(d.Actions[0])
 	require.Equal(t, []string{"resume"}, pod.Spec.Containers[0].Command)
 }
 
@@ -202,7 +202,7 @@ func TestAnEditBeforeTheFirstStatus(t *testing.T) {
 	d := plan(t, edited, kt.Start)
 	require.EqualValues(t, 1, d.Status.ModeGeneration)
 	require.Equal(t, v1beta1.JobPending, d.Status.Phase, "it is written at once")
-	require.Equal(t, "1", kernel.NewBuilder(after(edited, d), kt.Settings).Pod(d.Actions[0]).Labels[v1beta1.LabelModeGeneration])
+	require.Equal(t, "1", kernel.NewPodBuilder(after(edited, d), kt.Settings).Pod(d.Actions[0]).Labels[v1beta1.LabelModeGeneration])
 	require.Equal(t, []string{"StopPod worker-0", "StopPod worker-1"}, did(plan(t, after(edited, d), kt.At(time.Second), pods...)))
 
 	d = plan(t, edited, kt.Start, with(pods[:1], kt.Exited(0))[0], pods[1])

@@ -217,7 +217,7 @@ func TestAnEndThatIsLetGoIsStillTold(t *testing.T) {
 	require.True(t, d.Status.FirstFailure.Probable)
 	job = after(job, d)
 	w = kernel.World{Job: job, Pods: with(pods, told(2, 2)), Now: w.Now.Add(time.Second), Settings: kt.Settings, Reports: map[types.UID]inplace.Report{}}
-	w.Reports[pods[0].UID] = inplace.Report{Pod: string(pods[0].UID), Attempt: 1, Ended: &inplace.Held{Attempt: 1, Code: 1, Message: nan, Began: report.Held.Began, Ended: report.Held.Ended}}
+	w.Reports[pods[0].UID] = inplace.Report{Pod: string(pods[0].UID), Attempt: 1, Ended: &inplace.End{Attempt: 1, Code: 1, Message: nan, Began: report.Held.Began, Ended: report.Held.Ended}}
 	d = planWorld(t, w)
 	require.Equal(t, pods[0].Name, d.Status.FirstFailure.Pod)
 	require.Equal(t, "ValueError: loss is nan", d.Status.FirstFailure.Exception)

@@ -16,12 +16,12 @@ import (
 // how many unfinished replicas are to be placed together, and not how many replicas the job has. Some schedulers have groups that cannot be changed.
 // Then pods that wait for a node may need a new group. They get one if the old group can never be complete, or would let too few of them go ahead.
 
-// least returns how many of the replicas that have not finished are placed together. The job's own minimum does not include auxiliary replicas, so these
+// minMember returns how many of the replicas that have not finished are placed together. The job's own minimum does not include auxiliary replicas, so these
 // are added.
-func least(job *v1beta1.GenericJob, l *ledger.Ledger) int {
+func minMember(job *v1beta1.GenericJob, l *ledger.Ledger) int {
 	left := l.Unfinished()
 	if m := job.Spec.Scheduler.MinMember; m != nil {
-		left = min(left, int(*m)+l.Auxiliary())
+		left = min(left, int(*m)+l.AuxiliaryReplicas())
 	}
 	return max(left, 1)
 }
@@ -50,7 +50,7 @@ func regroup(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roste
 	if unplaced <= 0 {
 		return
 	}
-	need := max(1, min(unplaced, least(job, draft.Ledger)-placed))
+	need := max(1, min(unplaced, minMember(job, draft.Ledger)-placed))
 	if members < int(group.MinMember) || need > int(group.MinMember) {
 		draft.Regroup(need, replicas.HasPods())
 	}
@@ -59,9 +59,9 @@ func regroup(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roste
 // gangOf returns the number of a pod's group.
 func gangOf(pod *corev1.Pod) int { return podstate.Number(pod, v1beta1.LabelGang) }
 
-// move has a pod without a node made again, if its group is no longer the present one. It does the same if the pod avoids a node that need not be
+// stopUnplaced has a pod without a node made again, if its group is no longer the present one. It does the same if the pod avoids a node that need not be
 // avoided any more.
-func (a *acting) move(pod *corev1.Pod) {
+func (a *acting) stopUnplaced(pod *corev1.Pod) {
 	switch {
 	case podstate.Scheduled(pod):
 	case build.GroupsAreImmutable(a.Job) && gangOf(pod) != int(a.ledger.Gang().Group):
@@ -77,15 +77,15 @@ func (a *acting) group() {
 	if len(versions) == 0 {
 		return
 	}
-	g := build.Group{Number: a.ledger.Gang().Group, Least: least(a.Job, a.ledger)}
+	g := build.Group{Number: a.ledger.Gang().Group, MinMember: minMember(a.Job, a.ledger)}
 	if build.GroupsAreImmutable(a.Job) {
-		g.Least = int(a.ledger.Gang().MinMember)
+		g.MinMember = int(a.ledger.Gang().MinMember)
 	}
-	if g.Least == 0 {
+	if g.MinMember == 0 {
 		return // nothing is to be placed
 	}
-	for _, t := range a.ledger.Types() {
-		g.Left = append(g.Left, t.Left())
+	for _, t := range a.ledger.Accounts() {
+		g.Left = append(g.Left, t.Unfinished())
 	}
 	object := build.GangObject(a.Job, g, cmp.Or(a.Gang.Version, versions[0]))
 	if !build.Has(a.Gang.Objects, object) {

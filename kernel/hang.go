@@ -26,7 +26,7 @@ type hang struct {
 // lastHang returns the hang that the status knows.
 func lastHang(job *v1beta1.GenericJob, l *ledger.Ledger) (h hang) {
 	beat := job.Spec.Heartbeat
-	if beat == nil || l.WholeJob() {
+	if beat == nil || l.RestartsTogether() {
 		return h
 	}
 	h.within = ledger.Seconds(int64(min(ptr.Deref(beat.SteadySeconds, spec.HeartbeatSteady), ptr.Deref(beat.StartupSeconds, spec.HeartbeatStartup))))
@@ -39,7 +39,7 @@ func lastHang(job *v1beta1.GenericJob, l *ledger.Ledger) (h hang) {
 
 // hasFailed reports whether the replica of a pod has failed for good.
 func hasFailed(job *v1beta1.GenericJob, l *ledger.Ledger, pod string) bool {
-	for _, a := range l.Types() {
+	for _, a := range l.Accounts() {
 		for rank := range a.N {
 			if a.HasFailed(rank) && spec.PodName(job, a.Type, rank) == pod {
 				return true
@@ -77,7 +77,7 @@ func (h *hang) join(e *end) {
 	if !h.includes(e) {
 		return
 	}
-	e.allowed = e.rule != "" || e.account.Policy.Allows(e.pod.Code())
+	e.mayRunAgain = e.rule != "" || e.account.Policy.Allows(e.pod.Code())
 	e.countsAs, e.hangsToo, e.rule = ledger.Uncounted, true, ""
 	e.why += ", in a hang that is counted"
 }
@@ -85,7 +85,7 @@ func (h *hang) join(e *end) {
 // includes reports whether an end belongs to the hang. Its code ran already when the first replica was found, and was found soon after that one. An
 // end by which a rule fails the job never does.
 func (h *hang) includes(e *end) bool {
-	if h.within == 0 || !isHang(e) || e.fails {
+	if h.within == 0 || !isHang(e) || e.failsJob {
 		return false
 	}
 	return e.pod.BeganAt().Before(h.found) && e.pod.EndedAt().Sub(h.found).Abs() < h.within

@@ -49,7 +49,7 @@ func startedOverBy(t *testing.T, failed int, limit int32) (*v1beta1.GenericJob, 
 // holding is a world in which a pod holds the end of an attempt.
 func holding(job *v1beta1.GenericJob, pods []*corev1.Pod, pod *corev1.Pod, attempt int) kernel.World {
 	began := kt.At(time.Minute)
-	held := &inplace.Held{Attempt: attempt, Code: 137, Began: began, Ended: began.Add(10 * time.Second), Message: "out of luck"}
+	held := &inplace.End{Attempt: attempt, Code: 137, Began: began, Ended: began.Add(10 * time.Second), Message: "out of luck"}
 	return kernel.World{Job: job, Pods: pods, Now: kt.At(2 * time.Minute), Settings: kt.Settings, Reports: map[types.UID]inplace.Report{
 		pod.UID: {Pod: string(pod.UID), Attempt: attempt, Exits: 1, Held: held},
 	}}

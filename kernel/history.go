@@ -29,7 +29,7 @@ func explainLoss(draft ledger.Draft, v verdict.Verdict, l loss, stored, first *v
 	case l.first == nil && v.Reason == v1beta1.ReasonEvicted:
 		draft.ExplainLoss(v1beta1.HistoryEntry{Message: text.Cut(v.Message, maxTold)})
 	case l.by == "":
-	case first != nil && first != stored && draft.WholeJob() && isOfCode(l.by):
+	case first != nil && first != stored && draft.RestartsTogether() && isOfCode(l.by):
 		draft.ExplainLoss(since(l, ofFirst(first)))
 	case isOfCode(l.by):
 		r := l.first.root().pod.RecordWithCause()

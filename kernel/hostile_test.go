@@ -258,7 +258,7 @@ func requireReadable(t *testing.T, reason, message string, longest int) {
 // whatever the template says.
 func requireOwn(t *testing.T, w kernel.World, d kernel.Decision) {
 	t.Helper()
-	builder := kernel.NewBuilder(&v1beta1.GenericJob{ObjectMeta: w.Job.ObjectMeta, Spec: w.Job.Spec, Status: d.Status}, w.Settings)
+	builder := kernel.NewPodBuilder(&v1beta1.GenericJob{ObjectMeta: w.Job.ObjectMeta, Spec: w.Job.Spec, Status: d.Status}, w.Settings)
 	made := 0
 	for _, a := range d.Actions {
 		if a.Pod != nil {

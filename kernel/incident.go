@@ -14,7 +14,7 @@ import (
 type incident struct {
 	stored     *v1beta1.FirstFailure // the first failure, by the status; nil if the incident begins in this reconcile
 	jobAttempt int32                 // in which the code failed
-	whole      bool                  // all replicas restart together
+	together   bool                  // all replicas restart together
 	runsSince  time.Time             // when the replica that failed first began to run again; zero if it has not
 	// alone is how many more have failed in this reconcile, if replicas restart one by one. It is added to the stored number, because the pods of
 	// those that were counted before may be gone.
@@ -23,7 +23,7 @@ type incident struct {
 
 // incidentOf returns the incident of the stored first failure, or a new one, if a failure of this reconcile does not belong to that.
 func incidentOf(w World, l *ledger.Ledger, replicas *roster.Roster, recorded []codeEnd) incident {
-	i := incident{stored: w.Job.Status.FirstFailure, jobAttempt: w.Job.Status.JobAttempt, whole: l.WholeJob()}
+	i := incident{stored: w.Job.Status.FirstFailure, jobAttempt: w.Job.Status.JobAttempt, together: l.RestartsTogether()}
 	if len(recorded) > 0 { // else nobody asks
 		i.runsSince = runsAgainSince(replicas, i.stored)
 	}
@@ -32,7 +32,7 @@ func incidentOf(w World, l *ledger.Ledger, replicas *roster.Roster, recorded []c
 	}
 	for _, e := range recorded {
 		// Code that began later may be of a replica that is counted already, and has started anew since.
-		if !i.whole && i.stored != nil && !e.began.IsZero() && e.began.Before(i.stored.Time.Time) {
+		if !i.together && i.stored != nil && !e.began.IsZero() && e.began.Before(i.stored.Time.Time) {
 			i.alone++
 		}
 	}
@@ -47,7 +47,7 @@ func (i incident) includes(e *codeEnd) bool {
 		return false
 	}
 	switch {
-	case e.Follows != "" && (i.runsSince.IsZero() || i.whole):
+	case e.Follows != "" && (i.runsSince.IsZero() || i.together):
 		return true
 	case e.Time == nil:
 		return true
@@ -60,7 +60,7 @@ func (i incident) includes(e *codeEnd) bool {
 
 // isSameStart reports whether code that has failed was running when the first failure came.
 func (i incident) isSameStart(e *codeEnd) bool {
-	if i.whole {
+	if i.together {
 		return i.stored.JobAttempt == i.jobAttempt
 	}
 	return !e.began.After(i.stored.Time.Time) && e.Pod != i.stored.Pod
@@ -68,14 +68,14 @@ func (i incident) isSameStart(e *codeEnd) bool {
 
 // isRestarted reports whether all replicas have begun anew since the stored failure.
 func (i incident) isRestarted(l *ledger.Ledger) bool {
-	return i.whole && i.stored != nil && i.stored.JobAttempt < l.JobAttempt()
+	return i.together && i.stored != nil && i.stored.JobAttempt < l.JobAttempt()
 }
 
 // belonging returns the ends that belong to the incident. If all replicas restart together, all ends of the attempt do. But a replica may have failed
 // for good long before: for such an end the time decides. It was judged when it was recorded, so it cannot become the first failure any more.
 func (i incident) belonging(ends []codeEnd) (list []codeEnd) {
 	for _, e := range ends {
-		if (!i.whole || e.final) && !i.includes(&e) {
+		if (!i.together || e.final) && !i.includes(&e) {
 			continue
 		}
 		if e.final {

@@ -182,7 +182,7 @@ func TestWhatIsNotInPlace(t *testing.T) {
 		require.NotContains(t, kt.Pod(job, "worker", 0).Annotations, inplace.Annotation, name)
 	}
 	job := kt.Job(kt.Task("worker", 1), kt.InPlace, kt.BackoffLimit(1), kt.Begun)
-	pod := kernel.NewBuilder(job, kernel.Settings{}).Pod(kernel.Action{Verb: kernel.CreatePod, Type: "worker"})
+	pod := kernel.NewPodBuilder(job, kernel.Settings{}).Pod(kernel.Action{Verb: kernel.CreatePod, Type: "worker"})
 	require.Empty(t, pod.Spec.InitContainers, "there is no image with the wrapper")
 	first := kernel.Plan(kernel.World{Job: kt.Job(kt.Task("worker", 1), kt.InPlace), Now: kt.Start})
 	require.Contains(t, fmt.Sprint(first.Postponed.Events), "this operator has no image with the wrapper")

@@ -46,24 +46,24 @@ func begunTogether(w World, l *ledger.Ledger, t *roster.Type) time.Time {
 // were last told to go on together.
 func lateEnd(w World, t *roster.Type, rank, attempt int, begun time.Time) (codeEnd, bool) {
 	pod := t.Pod(rank)
-	m := podstate.NumbersOf(pod.Pod)
-	if report := w.Reports[pod.UID]; m.Order != nil && report.Pod == string(pod.UID) && report.Ended != nil && report.Ended.Attempt == attempt {
+	numbers := podstate.NumbersOf(pod.Pod)
+	if report := w.Reports[pod.UID]; numbers.Order != nil && report.Pod == string(pod.UID) && report.Ended != nil && report.Ended.Attempt == attempt {
 		return reportedEnd(pod, report.Ended)
 	}
 	switch {
-	case m.At() != attempt && m.Order == nil, m.Attempt > attempt:
+	case numbers.CodeAttempt() != attempt && numbers.Order == nil, numbers.Attempt > attempt:
 		return codeEnd{}, false
-	case m.Order != nil && !pod.Ended():
+	case numbers.Order != nil && !pod.Ended():
 		return codeEndOf(pod.AtLastExit()), hasFailedAgain(t, rank, pod)
 	}
-	if e, is := ownEnd(pod, begun); is || m.Order == nil {
+	if e, is := ownEnd(pod, begun); is || numbers.Order == nil {
 		return e, is
 	}
 	return endBeforeDeletion(t, rank, pod, begun)
 }
 
 // reportedEnd returns how code has ended by the report of its wrapper, which holds the end, and whether it ended by itself.
-func reportedEnd(pod podstate.Pod, ended *inplace.Held) (codeEnd, bool) {
+func reportedEnd(pod podstate.Pod, ended *inplace.End) (codeEnd, bool) {
 	e := codeEndOf(podstate.Pod{Pod: pod.Holding(barrier.Terminated(ended)), Template: pod.Template}.AtLastExit())
 	return e, !ended.Asked || e.Follows == "" && podstate.NamesCause(&e.ReplicaFailure)
 }
@@ -91,12 +91,12 @@ func ownEnd(pod podstate.Pod, begun time.Time) (codeEnd, bool) {
 	return codeEndOf(own), !isOld && own.FailedUnasked()
 }
 
-// watchCause reports whether to keep a pod that may be the cause of a job's failure. It does if the job has just failed, and all known failures
+// mayTellCause reports whether to keep a pod that may be the cause of a job's failure. It does if the job has just failed, and all known failures
 // followed from the end of another pod. The pod then keeps its finalizer until its end has been read, for a minute at most. After that the job is
 // looked at again. A pod that has a node may run, though no kubelet has said so yet.
-func (a *acting) watchCause(t *roster.Type, rank int, pod podstate.Pod) bool {
+func (a *acting) mayTellCause(t *roster.Type, rank int, pod podstate.Pod) bool {
 	left := a.untilCauseIsGivenUp()
-	if left <= 0 || pod.Ended() || pod.Spec.NodeName == "" || t.Auxiliary || t.HasSucceeded(rank) || a.replicas.IsSuperseded(t, rank) {
+	if left <= 0 || pod.Ended() || pod.Spec.NodeName == "" || t.Auxiliary || t.HasSucceeded(rank) || a.replicas.IsToBeReplaced(t, rank) {
 		return false
 	}
 	a.wakeAfter(left)

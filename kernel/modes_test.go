@@ -131,7 +131,7 @@ func TestPausedFromTheStart(t *testing.T) {
 	require.Equal(t, v1beta1.JobPending, d.Status.Phase)
 	require.Equal(t, kt.At(time.Hour), d.Status.StartTime.Time, "the deadline's clock starts with the pods")
 	require.Zero(t, d.Status.PausedSeconds)
-	pod := kernel.NewBuilder(after(job, d), kt.Settings).Pod(d.Actions[0])
+	pod := kernel.NewPodBuilder(after(job, d), kt.Settings).Pod(d.Actions[0])
 	require.Empty(t, pod.Spec.Containers[0].Command, "it has not run before, so it does not resume")
 }
 
@@ -286,7 +286,7 @@ func TestInvalidEditInAPauseIsHeld(t *testing.T) {
 
 func TestDebugModeLeavesAnAuxiliaryReplicaAsItIs(t *testing.T) {
 	job := kt.Job(kt.Task("worker", 1), kt.Task("store", 1, auxiliary), kt.DebugNow(true), kt.Begun)
-	builder := kernel.NewBuilder(job, kt.Settings)
+	builder := kernel.NewPodBuilder(job, kt.Settings)
 	require.Equal(t, []string{"sleep", "inf"}, builder.Pod(kernel.Action{Type: "worker"}).Spec.Containers[0].Command)
 	require.Empty(t, builder.Pod(kernel.Action{Type: "store"}).Spec.Containers[0].Command)
 }

@@ -50,7 +50,7 @@ func comparesSteps(job *v1beta1.GenericJob) bool {
 
 // StepPod returns the pod to ask for its highest step; nil if none is to be asked. Code of another replica has just failed, and its own still runs.
 func StepPod(w World) *corev1.Pod {
-	if !comparesSteps(w.Job) || w.Job.Status.CompletionTime != nil || barrier.Waits(w.Job) || !hasJustFailed(w) {
+	if !comparesSteps(w.Job) || w.Job.Status.CompletionTime != nil || barrier.IsClosed(w.Job) || !hasJustFailed(w) {
 		return nil
 	}
 	return reportingPod(w.Job, spec.StepLine(&w.Job.Spec), w.Pods)
@@ -93,7 +93,7 @@ func furthestOf(w World, replicas *roster.Roster, ended []end) (f furthest) {
 	if pod == nil || pod.Status.Phase != corev1.PodRunning || pod.DeletionTimestamp != nil || podstate.Address(pod) == "" {
 		return f
 	}
-	if r := w.StepReport; r.Pod == string(pod.UID) && r.Attempt == podstate.NumbersOf(pod).At() {
+	if r := w.StepReport; r.Pod == string(pod.UID) && r.Attempt == podstate.NumbersOf(pod).CodeAttempt() {
 		f.step, f.known = stepOf(r.Furthest)
 	} else {
 		f.wait = stepWithin
@@ -149,7 +149,7 @@ func (o *outcomes) untilStep(job *v1beta1.GenericJob, disturbed bool, now time.T
 // restarted returns the failures whose restarts are allowed, and counted.
 func (o *outcomes) restarted() (list []*end) {
 	for i := range o.ended {
-		if e := &o.ended[i]; isFailure(e) && e.counted() && e.allowed && !e.account.Auxiliary {
+		if e := &o.ended[i]; isFailure(e) && e.counted() && e.mayRunAgain && !e.account.Auxiliary {
 			list = append(list, e)
 		}
 	}
@@ -177,7 +177,7 @@ func (o *outcomes) applyNoProgress(job *v1beta1.GenericJob, l *ledger.Ledger) {
 		return
 	}
 	for _, e := range failed {
-		e.allowed, e.fails, e.rule, e.ruling = false, true, status.NoProgress, status.NoProgressFails(o.noProgress)
+		e.mayRunAgain, e.failsJob, e.rule, e.ruling = false, true, status.NoProgress, status.NoProgressFails(o.noProgress)
 	}
 }
 
@@ -188,7 +188,7 @@ func (o *outcomes) seriesOf(l *ledger.Ledger, first *end) *v1beta1.NoProgressSta
 		return nil
 	}
 	attempt := l.JobAttempt()
-	if !l.WholeJob() {
+	if !l.RestartsTogether() {
 		attempt = int32(l.Attempt(first.account, first.rank))
 	}
 	return &v1beta1.NoProgressStatus{

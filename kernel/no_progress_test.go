@@ -191,7 +191,7 @@ func TestNobodyIsAskedForStepsWithoutNeed(t *testing.T) {
 	require.Nil(t, asked(job, kt.At(m+s), runs), "nothing has failed")
 	require.Nil(t, asked(job, kt.At(2*m), failed, runs), "that was long ago")
 	held := kernel.World{Job: job, Pods: []*corev1.Pod{runs}, Now: kt.At(m), Settings: kt.Settings}
-	held.Reports = map[types.UID]inplace.Report{"x": {Held: &inplace.Held{Code: 1}}}
+	held.Reports = map[types.UID]inplace.Report{"x": {Held: &inplace.End{Code: 1}}}
 	require.NotNil(t, kernel.StepPod(held), "a wrapper holds a failure")
 	alone := job.DeepCopy()
 	alone.Spec.RestartScope = ""

@@ -16,7 +16,7 @@ func (a *acting) order(t *roster.Type, rank int) {
 	if *have == want {
 		return
 	}
-	if wait, _ := a.ledger.Delay(t.Account, rank, a.Now); wait > 0 && !a.ledger.WholeJob() {
+	if wait, _ := a.ledger.Delay(t.Account, rank, a.Now); wait > 0 && !a.ledger.RestartsTogether() {
 		a.wakeAfter(wait)
 		return
 	}
@@ -27,9 +27,9 @@ func (a *acting) order(t *roster.Type, rank int) {
 	a.actions = append(a.actions, Action{Verb: OrderPod, Pod: t.Pods[rank], Order: want, Reason: reason})
 }
 
-// watchWaiting reports whether a pod of a finished job waits for an order, or for the start of its container, which will not come. It has the job looked
+// waitsForOrder reports whether a pod of a finished job waits for an order, or for the start of its container, which will not come. It has the job looked
 // at again when the kubelet will not start the container any more.
-func (a *acting) watchWaiting(t *roster.Type, rank int, pod podstate.Pod) bool {
+func (a *acting) waitsForOrder(t *roster.Type, rank int, pod podstate.Pod) bool {
 	o := t.Order(rank)
 	if o == nil || t.Finished(rank) {
 		return false
@@ -47,7 +47,7 @@ func hasUncountedExit(t *roster.Type, rank int, pod podstate.Pod) bool {
 
 // keepsLogs reports whether to keep a pod for its logs: its code has failed, and its wrapper waits. Such a pod is ended, and not deleted.
 func (a *acting) keepsLogs(t *roster.Type, rank int, pod podstate.Pod) bool {
-	return t.Order(rank) != nil && (t.HasFailed(rank) || a.watchWaiting(t, rank, pod) && hasUncountedExit(t, rank, pod))
+	return t.Order(rank) != nil && (t.HasFailed(rank) || a.waitsForOrder(t, rank, pod) && hasUncountedExit(t, rank, pod))
 }
 
 // stopWaiting ends a pod that restarts in place and will run no more code. The pod stays, with its logs.

@@ -33,19 +33,19 @@ type outcomes struct {
 // end is how a replica has ended, and what follows from that: it may be run again, or has failed for good. A restart is carried out only if no rule
 // ends the job first. So no limit counts a restart that a finished job would have made.
 type end struct {
-	account  *ledger.Account
-	rank     int
-	pod      podstate.Pod
-	countsAs ledger.Count
-	state    podstate.State // of the pod. An Exited pod can run the code again; a Stranded pod has not ended, but runs no code any more
-	allowed  bool           // the replica may run again: by its policy and limit, or by a rule of failurePolicy
-	excused  bool           // it failed because another replica was disrupted, so it counts as a disruption; see excuse
-	hangsToo bool           // it belongs to a hang that is counted already; see hang
-	rule     string         // the rule of spec.failurePolicy that decided; "" if none did
-	fails    bool           // it fails the job, by rule
-	ruling   string         // why it fails the job, if the reason is not a rule of the list but noProgress
-	why      string         // what happened, for events and conditions
-	first    *end           // the first failure, if all restart with this end and another one was first: that one is told
+	account     *ledger.Account
+	rank        int
+	pod         podstate.Pod
+	countsAs    ledger.Count
+	state       podstate.State // of the pod. In a FailedInPod pod the code can run again; a Stranded pod has not ended, but runs no code any more
+	mayRunAgain bool           // the replica may run again: by its policy and limit, or by a rule of failurePolicy
+	excused     bool           // it failed because another replica was disrupted, so it counts as a disruption; see excuse
+	hangsToo    bool           // it belongs to a hang that is counted already; see hang
+	rule        string         // the rule of spec.failurePolicy that decided; "" if none did
+	failsJob    bool           // it fails the job, by rule
+	ruling      string         // why it fails the job, if the reason is not a rule of the list but noProgress
+	why         string         // what happened, for events and conditions
+	first       *end           // the first failure, if all restart with this end and another one was first: that one is told
 }
 
 func (e end) counted() bool { return e.countsAs == ledger.Restart }
@@ -81,7 +81,7 @@ func recordOutcomes(w World, draft ledger.Draft, replicas *roster.Roster) outcom
 		}
 	}
 	slices.SortStableFunc(ended, func(a, b end) int { return byEnd(a.pod, b.pod) })
-	if disturbed && draft.WholeJob() {
+	if disturbed && draft.RestartsTogether() {
 		excuse(ended)
 	}
 	o.ended, o.hang = ended, lastHang(job, draft.Ledger)
@@ -107,15 +107,15 @@ func (o *outcomes) count(job *v1beta1.GenericJob, draft ledger.Draft) {
 	o.applyNoProgress(job, draft.Ledger)
 	o.hang.putFirstHangFirst(o.ended)
 	var final []end
-	o.pending, final = applyRestartBudget(draft, o.ended, o.hang)
-	o.failedBy = putFailing(final)
+	o.pending, final = applyLimits(draft, o.ended, o.hang)
+	o.failedBy = moveFailingToFront(final)
 	o.failures = failForGood(draft, final)
-	o.putFirst(draft.WholeJob())
+	o.moveFirstFailureToFront(draft.RestartsTogether())
 }
 
-// putFirst has the first failure be the one that is told. It comes to the head of failures, or becomes the reason for the restart of all replicas.
+// moveFirstFailureToFront has the first failure be the one that is told. It comes to the head of failures, or becomes the reason for the restart of all replicas.
 // But if a rule fails the job, the failure that it judged stays at the head.
-func (o *outcomes) putFirst(whole bool) {
+func (o *outcomes) moveFirstFailureToFront(whole bool) {
 	first := firstOf(o.ended)
 	if first == nil {
 		return
@@ -123,7 +123,7 @@ func (o *outcomes) putFirst(whole bool) {
 	if whole && len(o.pending) > 0 && isFailure(&o.pending[0]) {
 		o.pending[0].first = first
 	}
-	if i := slices.IndexFunc(o.failures, func(s status.Failure) bool { return s.Pod == first.pod.Name }); i > 0 && (o.failedBy == "" || first.fails) {
+	if i := slices.IndexFunc(o.failures, func(s status.Failure) bool { return s.Pod == first.pod.Name }); i > 0 && (o.failedBy == "" || first.failsJob) {
 		o.failures[0], o.failures[i] = o.failures[i], o.failures[0]
 	}
 }
@@ -146,9 +146,9 @@ var disturbances = []podstate.State{podstate.Disrupted, podstate.Lost, podstate.
 
 // forget drops what the ledger holds of replicas that were scaled away.
 func forget(draft ledger.Draft, replicas *roster.Roster) {
-	draft.Trim()
+	draft.ForgetScaledDown()
 	for _, s := range replicas.ScaledDown {
-		draft.Discard(s.Type, s.Rank, s.Attempt)
+		draft.StartScaledDownAnew(s.Type, s.Rank, s.Attempt)
 	}
 }
 
@@ -178,7 +178,7 @@ func endOf(l *ledger.Ledger, t *roster.Type, rank int, is podstate.State) (e end
 		if pod.HasCounted(t.Exits(rank, pod.UID)) {
 			return endOfCounted(t, e), true
 		}
-		e.why = pod.Failure()
+		e.why = pod.FailureSentence()
 		if t.Auxiliary {
 			e.countsAs = ledger.Uncounted
 		}
@@ -189,7 +189,7 @@ func endOf(l *ledger.Ledger, t *roster.Type, rank int, is podstate.State) (e end
 	case podstate.Alive, podstate.Superseded, podstate.Unwanted, podstate.Behind, podstate.AwaitingPhase:
 		return e, false
 	}
-	e.allowed = t.Policy.Allows(e.pod.Code()) && l.WithinLimit(t.Account, rank)
+	e.mayRunAgain = t.Policy.Allows(e.pod.Code()) && l.WithinLimit(t.Account, rank)
 	return e, true
 }
 
@@ -198,18 +198,18 @@ func endOfCounted(t *roster.Type, e end) end {
 	if e.pod.IsRemoved() {
 		return endByDisruption(t, e)
 	}
-	e.countsAs, e.allowed, e.why = ledger.Uncounted, true, status.NodeGivesUp(e.pod.Name)
+	e.countsAs, e.mayRunAgain, e.why = ledger.Uncounted, true, status.NodeGivesUp(e.pod.Name)
 	return e
 }
 
 // endByDisruption returns the end of a replica whose pod was ended from outside the job.
 func endByDisruption(t *roster.Type, e end) end {
-	e.countsAs, e.why = ledger.Disruption, e.pod.Disruption()
+	e.countsAs, e.why = ledger.Disruption, e.pod.DisruptionSentence()
 	if podstate.IsDebug(e.pod.Pod) {
 		e.countsAs = ledger.Uncounted
 	}
 	// What Never forbids is to start code again that has started.
-	e.allowed = t.Policy.Kind != v1beta1.RestartNever || !e.pod.HasStarted() || podstate.IsDebug(e.pod.Pod)
+	e.mayRunAgain = t.Policy.Kind != v1beta1.RestartNever || !e.pod.HasStarted() || podstate.IsDebug(e.pod.Pod)
 	return e
 }
 
@@ -227,28 +227,28 @@ func endOfExit(l *ledger.Ledger, t *roster.Type, e end) end {
 	if !e.pod.LostByNode() {
 		return endByCode(l, t, e, e.pod.AtLastExit())
 	}
-	if !l.WholeJob() && e.pod.ExitsBeforeLoss() > t.Exits(e.rank, e.pod.UID) {
+	if !l.RestartsTogether() && e.pod.ExitsBeforeLoss() > t.Exits(e.rank, e.pod.UID) {
 		return endByCode(l, t, e, e.pod.AtExitBeforeLoss())
 	}
 	e.pod = e.pod.AtLastExit()
 	e.state = podstate.Stranded
-	e.countsAs, e.allowed, e.why = ledger.Disruption, t.Policy.Kind != v1beta1.RestartNever, e.pod.Disruption()
+	e.countsAs, e.mayRunAgain, e.why = ledger.Disruption, t.Policy.Kind != v1beta1.RestartNever, e.pod.DisruptionSentence()
 	return e
 }
 
 // endByCode returns the end of a replica whose code has failed, as the pod shows it.
 func endByCode(l *ledger.Ledger, t *roster.Type, e end, pod podstate.Pod) end {
-	e.pod, e.why = pod, pod.Failure()
-	e.allowed = t.Policy.Allows(pod.Code()) && l.WithinLimit(t.Account, e.rank)
+	e.pod, e.why = pod, pod.FailureSentence()
+	e.mayRunAgain = t.Policy.Allows(pod.Code()) && l.WithinLimit(t.Account, e.rank)
 	return e
 }
 
 // endOfStranded returns the end of a replica whose container stays ended. If that end is counted already, the new pod is not counted. But with
 // restartScope Job it still counts as a disruption, because all replicas begin again with it.
 func endOfStranded(l *ledger.Ledger, t *roster.Type, e end) end {
-	e.countsAs, e.allowed, e.why = ledger.Disruption, t.Policy.Kind != v1beta1.RestartNever, e.pod.Stranding()
-	if !l.WholeJob() && e.pod.HasCountedLast(t.Exits(e.rank, e.pod.UID)) {
-		e.countsAs, e.allowed = ledger.Uncounted, true
+	e.countsAs, e.mayRunAgain, e.why = ledger.Disruption, t.Policy.Kind != v1beta1.RestartNever, e.pod.Stranding()
+	if !l.RestartsTogether() && e.pod.HasCountedLast(t.Exits(e.rank, e.pod.UID)) {
+		e.countsAs, e.mayRunAgain = ledger.Uncounted, true
 	}
 	return e
 }
@@ -258,7 +258,7 @@ func endOfStranded(l *ledger.Ledger, t *roster.Type, e end) end {
 func excuse(ended []end) {
 	for i := range ended {
 		if e := &ended[i]; isFailure(e) {
-			e.countsAs, e.allowed, e.excused = ledger.Disruption, e.account.Policy.Kind != v1beta1.RestartNever, true
+			e.countsAs, e.mayRunAgain, e.excused = ledger.Disruption, e.account.Policy.Kind != v1beta1.RestartNever, true
 			e.why = status.WhileDisrupted(e.why)
 		}
 	}

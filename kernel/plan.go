@@ -4,11 +4,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/apis/inplace"
 	"github.com/genericjob/genericjob/kernel/barrier"
 	"github.com/genericjob/genericjob/kernel/ledger"
 	"github.com/genericjob/genericjob/kernel/podstate"
@@ -17,151 +14,107 @@ import (
 	"github.com/genericjob/genericjob/kernel/verdict"
 )
 
-// World is all that Plan looks at.
-type World struct {
-	// Job is the job as the caller last saw it. Plan does not change it.
-	Job *v1beta1.GenericJob
-	// Pods are the pods that the job controls, in any order. Pods of others among them are left alone.
-	Pods []*corev1.Pod
-	// Orphans are pods of an earlier job of this name, to be let go. Nothing is created while there are any.
-	Orphans []*corev1.Pod
-	// Services are the Services that the job controls.
-	Services []*corev1.Service
-	// Gang is what the cluster has of the job's gang scheduler; its zero value will do for a job without one.
-	Gang Gang
-	// Queue is what the cluster has of the Kueue queue in which the job waits. Its zero value will do for a job without one.
-	Queue Queue
-	// Reports are the answers of pods that restart in place, by UID. A pod that has not answered has none. The caller asks the pods of
-	// barrier.Awaited, and sometimes those of barrier.MayHold.
-	Reports map[types.UID]inplace.Report
-	// ProgressReport is what the ProgressPod reports; its zero value if none was asked, or has answered.
-	ProgressReport inplace.Report
-	// StepReport is what the StepPod reports; its zero value if none was asked, or has answered.
-	StepReport inplace.Report
-	// Nodes are the nodes that the caller has read live, by name: those whose state decides what a pod means (see podstate.Judge.DependsOnNode). A pod on
-	// a node that answers may still run, so it is neither deleted by force nor replaced.
-	Nodes map[string]podstate.Node
-	// NodeCount is how many nodes the cluster has; 0 if that is not known. Only jobs with avoidNodes ask.
-	NodeCount int
-	// NodeProblems are what speaks against nodes beside what the job has seen itself: their conditions first, then failures of other jobs. Only jobs with
-	// avoidNodes ask.
-	NodeProblems []NodeProblem
-	// JobIsLive says that Job is what the apiserver holds, and not just what a cache has of it.
-	JobIsLive bool
-	// Most is how many pods of a type the caller can create before it plans again. Plan asks for no more, however many are missing. 0 means no limit.
-	Most int
-	// Now is the time of this reconcile.
-	Now time.Time
-	// Settings are the operator's own settings.
-	Settings Settings
-}
-
-// Gang is what the cluster has of a job's gang scheduler.
-type Gang struct {
-	// Missing names the kind that the cluster does not know, "" if it knows it.
-	Missing string
-	// Version is the first of build.GangVersions that the cluster serves; "" stands for the first of all.
-	Version string
-	// Objects are the job's PodGroups that exist. There is one, except where PodGroups cannot be changed and new ones take their place.
-	Objects []*unstructured.Unstructured
-}
-
-// Settings are settings of the operator that Plan depends on.
-type Settings struct {
-	// ForceReplaceAfter is how long a pod may stay Terminating beyond its grace period. After that, if its node does not answer, the pod counts as lost
-	// with the node: it is deleted by force and replaced. It takes less time if the node is known to be lost. 0 means never.
-	ForceReplaceAfter time.Duration
-	// NodeLostAfter is how long pods tolerate a node that is not Ready, in jobs that do not say it. 0 leaves that to Kubernetes.
-	NodeLostAfter time.Duration
-	// AvoidNodes holds for jobs that have no avoidNodes. Nil: they avoid no node for failures.
-	AvoidNodes *v1beta1.AvoidNodes
-	// ClusterDomain is the cluster's DNS domain. Default "cluster.local".
-	ClusterDomain string
-	// WrapperImage is the image that holds the wrapper of pods that restart in place, at /wrapper. "": no pod does.
-	WrapperImage string
-}
-
-// Decision is what Plan decided. The caller must, in this order:
-//
-//  1. Write Status if it differs from the job's, under the resourceVersion of World.Job, and stop if that fails.
-//  2. Emit Events if the status was written.
-//  3. If it wrote nothing, and an action needs the fence (Action.NeedsFence), read the job live, and stop if its resourceVersion is another.
-//  4. If an action creates a pod in another mode generation or job attempt than the first, list the pods live, once for each such beginning.
-//     Stop if Pods lacks one that may run.
-//  5. Carry out Actions tier by tier, some or all. If it wrote Status, it may plan again instead.
-//  6. Plan again after RequeueAfter, if that is not zero.
-//
-// If an action is refused for a reason that the user must hear of, the caller carries out the decision of ReportRefusals.
-type Decision struct {
-	// Status is to be written as a whole. Status may share memory with the status of World.Job.
-	Status  v1beta1.GenericJobStatus
-	Actions []Action
-	// More names the types that lack more pods than Actions create, in the order of the spec. The caller should plan again when it has created those
-	// of Actions.
-	More         []string
-	Events       []Event
-	RequeueAfter time.Duration
-	// Postponed is set if the first status of the job need not be written yet (see status.PostponedFor). It holds that status and its events. Only
-	// ReportRefusals uses it.
-	Postponed *Decision
-	// Stale says that some pod is newer than the job's status, so that nothing could be decided. A caller that finds the
-	// job to be live nevertheless should plan again with World.JobIsLive.
-	Stale bool
-}
-
-// Event is something to tell the user about the job.
-type Event = status.Event
-
-// NodeProblem is what speaks against a node beside what the job has seen there itself.
-type NodeProblem = ledger.NodeProblem
-
 // staleInterval is when to look again after seeing pods that are newer than the job's status. The job's own watch event comes first in
 // practice, so this only bounds the wait.
 const staleInterval = time.Second
 
-// Plan decides what to do about a job. It reads the ledger, finds the replica of each pod, records outcomes and asks the rules. Then it applies the
-// verdict, finds the first failure, opens the barrier, lists actions, and makes the status. The package's comment walks through these stages with a
-// pod that has failed.
-//
-// The order of the stages matters, because they write and read the same draft of the ledger. The roster reads it, too, each time that it is asked what
-// a pod means. So its answer changes: a pod is Failed until applyVerdict writes its restart, and Superseded from then on.
+// Plan decides what to do about a job. Its stages write and read the same draft of the ledger, so their order matters. The roster reads the draft,
+// too, each time that it is asked what a pod means. So its answer changes: a pod is Failed until apply writes its restart. Then it is Superseded, or
+// Behind if its code restarts in it. The package's comment walks through the stages with a pod that has failed.
 func Plan(w World) Decision {
+	p, decided := observe(w)
+	if decided != nil {
+		return *decided
+	}
+	p.record()
+	p.decide()
+	p.apply()
+	p.act()
+	return p.tell()
+}
+
+// planning is what Plan looks at, and what its stages have found so far.
+type planning struct {
+	World
+	judge    podstate.Judge
+	draft    ledger.Draft
+	replicas *roster.Roster
+
+	recorded   outcomes              // how replicas have ended
+	verdict    verdict.Verdict       // what is to become of the job
+	crashed    incidentNode          // the node for which the first failure counts
+	loss       loss                  // what the job loses by the ends
+	restarts   restartReport         // restarts that are written into the draft
+	first      *v1beta1.FirstFailure // the failure that others followed from
+	oldSummary string                // what was told of it before, if another one is the first now
+	start      startConditions       // what running replicas wait for before their code starts
+	todo       todo                  // actions
+	again      time.Duration         // when the rules are to be asked again
+}
+
+// observe reads the ledger, and finds the replica of each pod. It returns the decision about a job whose status is of no use for a plan, or which is
+// being deleted.
+func observe(w World) (*planning, *Decision) {
 	w.Job = w.Settings.Avoiding(w.Job)
-	judge := podstate.Judge{Now: w.Now, ForceReplaceAfter: w.Settings.ForceReplaceAfter, Nodes: w.Nodes}
 	draft, err := ledger.Load(w.Job)
 	w.Pods = barrier.WithReportedExits(w.Job, w.Pods, w.Reports)
-	replicas := roster.Of(w.Job, draft.Ledger, w.Pods, judge)
-	if d, decided := decidedByStatus(w, replicas, err); decided { // always, if err is set
-		return d
+	judge := podstate.Judge{Now: w.Now, ForceReplaceAfter: w.Settings.ForceReplaceAfter, Nodes: w.Nodes}
+	p := &planning{World: w, judge: judge, draft: draft, replicas: roster.Of(w.Job, draft.Ledger, w.Pods, judge)}
+	if d, decided := decidedByStatus(w, p.replicas, err); decided { // always, if err is set
+		return nil, &d
 	}
-	draft.SetMissingStartTime(replicas.FirstCreated(), w.Now)
-	draft.BeginModeGenerationIfEdited()
-	recorded := recordOutcomes(w, draft, replicas)
-	v, again := decideAndCount(w, draft, &recorded)
-	suspect := countNodeFailures(w, draft, replicas, &recorded, v.Over())
-	lost := lossOf(draft, replicas, &recorded, v, w.Now) // before applyVerdict: that has pods superseded
-	v, restarts := applyVerdict(draft, v, recorded.pending, judge)
-	if v.Over() || replicas.HaveStarted() {
-		draft.NoteCodeStarted()
+	return p, nil
+}
+
+// record writes into the draft how replicas have ended. Failures whose cause is not known yet wait.
+func (p *planning) record() {
+	p.draft.SetMissingStartTime(p.replicas.FirstCreated(), p.Now)
+	p.draft.BeginModeGenerationIfEdited()
+	p.recorded = recordOutcomes(p.World, p.draft, p.replicas)
+}
+
+// decide asks the rules what is to become of the job. What the ends cost is found here, for apply has these pods superseded.
+func (p *planning) decide() {
+	v, again := decideAndCount(p.World, p.draft, &p.recorded)
+	p.verdict, p.again = v, soonest(again, p.recorded.uncountedFor)
+	p.crashed = countNodeFailures(p.World, p.draft, p.replicas, &p.recorded, v.Over())
+	p.loss = lossOf(p.draft, p.replicas, &p.recorded, v, p.Now)
+}
+
+// apply writes into the draft what follows from the verdict: restarts, the first failure, an open barrier, the history. The first failure comes before the
+// barrier: once that is open, what has ended belongs to an attempt that is over.
+func (p *planning) apply() {
+	p.verdict, p.restarts = applyVerdict(p.draft, p.verdict, p.recorded.pending, p.judge)
+	v := p.verdict
+	if v.Over() || p.replicas.HaveStarted() {
+		p.draft.NoteCodeStarted()
 	}
-	// firstFailure comes before checkStartConditions: once the barrier is open, what has ended belongs to an attempt that is over.
-	first, before := firstFailure(w, draft.Ledger, replicas, &recorded, v.Over())
-	correctNodeFailures(w, draft, replicas, suspect, recorded.ended, first, v)
-	start := checkStartConditions(w, draft, replicas, v)
-	explainLoss(draft, v, lost, w.Job.Status.FirstFailure, first, before)
-	spendTime(w, draft, replicas, v, lost)
-	todo := listActions(w, draft.Ledger, replicas, v, judge, start.barrier, first)
-	told, askAgain := progress(w, replicas, v)
-	recompute(w, draft, replicas, told)
-	stepped(w, draft, replicas, told)
-	recorded.forgetSeries(told)
+	p.first, p.oldSummary = firstFailure(p.World, p.draft.Ledger, p.replicas, &p.recorded, v.Over())
+	correctNodeFailures(p.World, p.draft, p.replicas, p.crashed, p.recorded.ended, p.first, v)
+	p.start = openBarrierAndFormGang(p.World, p.draft, p.replicas, v)
+	explainLoss(p.draft, v, p.loss, p.Job.Status.FirstFailure, p.first, p.oldSummary)
+	spendTime(p.World, p.draft, p.replicas, v, p.loss)
+}
+
+// act lists the actions that bring the pods to what the draft says.
+func (p *planning) act() {
+	p.todo = listActions(p.World, p.draft.Ledger, p.replicas, p.verdict, p.judge, p.start.barrier, p.first)
+}
+
+// tell makes the status and the events.
+func (p *planning) tell() Decision {
+	news, askAgain := progress(p.World, p.replicas, p.verdict)
+	recompute(p.World, p.draft, p.replicas, news)
+	noteFirstStep(p.World, p.draft, p.replicas, news)
+	p.recorded.forgetSeries(news)
 	d := makeDecision(status.Findings{
-		Job: w.Job, Ledger: draft.Ledger, Roster: replicas, Verdict: v, Now: w.Now, SuccessMayVanish: recorded.successMayVanish,
-		Restarts: restarts.events, Progress: told, NoProgress: recorded.noProgress, Failures: append(recorded.failures, restarts.failures...), First: first, FirstBefore: before,
-		Rejected: restarts.rejected, Silent: start.silent, Awaits: start.barrier.Awaits, Unordered: unordered(w, draft.Ledger, replicas),
-		NoWrapper: w.Settings.WrapperImage == "", Creates: todo.creates(), Changes: todo.changes(),
-	}, todo.actions, recorded.newSuccesses)
-	d.More, d.RequeueAfter = todo.more, soonest(d.RequeueAfter, again, start.again, todo.again, askAgain, recorded.uncountedFor)
+		Job: p.Job, Ledger: p.draft.Ledger, Roster: p.replicas, Verdict: p.verdict, Now: p.Now, SuccessMayVanish: p.recorded.successMayVanish,
+		Restarts: p.restarts.events, Progress: news, NoProgress: p.recorded.noProgress, Failures: append(p.recorded.failures, p.restarts.failures...),
+		First: p.first, OldSummary: p.oldSummary, Rejected: p.restarts.rejected, Silent: p.start.silent, Awaits: p.start.barrier.Awaits,
+		Unordered: unordered(p.World, p.draft.Ledger, p.replicas), NoWrapper: p.Settings.WrapperImage == "",
+		Creates: p.todo.creates(), Changes: p.todo.changes(),
+	}, p.todo.actions, p.recorded.newSuccesses)
+	d.More, d.RequeueAfter = p.todo.more, soonest(d.RequeueAfter, p.again, p.start.again, p.todo.again, askAgain)
 	return d
 }
 
@@ -216,12 +169,12 @@ type startConditions struct {
 	again   time.Duration // when to look for that again
 }
 
-// checkStartConditions opens the barrier of a job that runs, and forms its gang, in the ledger.
-func checkStartConditions(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Verdict) (start startConditions) {
+// openBarrierAndFormGang opens the barrier of a job that runs, and forms its gang, in the ledger.
+func openBarrierAndFormGang(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Verdict) (start startConditions) {
 	if v.Course != verdict.Run {
 		return start
 	}
-	start.barrier = barrier.Open(w.barrierInputs(), draft, replicas)
+	start.barrier = barrier.OpenIfAllArrived(w.barrierInputs(), draft, replicas)
 	regroup(w.Job, draft, replicas)
 	start.silent, start.again = silentScheduler(w.Job, replicas, w.Now)
 	return start

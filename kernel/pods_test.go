@@ -44,12 +44,12 @@ func TestPodMetadata(t *testing.T) {
 	require.True(t, *pod.OwnerReferences[0].BlockOwnerDeletion)
 
 	require.Equal(t, "worker", kt.Pod(kt.Job(kt.Task("worker", 1)), "worker", 0).Labels["replica-type"])
-	require.Nil(t, kernel.NewBuilder(job, kt.Settings).Pod(kernel.Action{Type: "nobody"}))
+	require.Nil(t, kernel.NewPodBuilder(job, kt.Settings).Pod(kernel.Action{Type: "nobody"}))
 }
 
 func TestTheClusterDomainReachesThePods(t *testing.T) {
 	job := kt.Job(kt.Task("worker", 1), kt.WithService())
-	pod := kernel.NewBuilder(job, kernel.Settings{ClusterDomain: "corp"}).Pod(kernel.Action{Type: "worker"})
+	pod := kernel.NewPodBuilder(job, kernel.Settings{ClusterDomain: "corp"}).Pod(kernel.Action{Type: "worker"})
 	require.Equal(t, []string{"job.ns.svc.corp"}, pod.Spec.DNSConfig.Searches)
 }
 

@@ -51,7 +51,7 @@ func ranSince(job *v1beta1.GenericJob) (since time.Time) {
 // replica that runs, or of the highest if the last rank prints the progress.
 func ProgressPod(job *v1beta1.GenericJob, pods []*corev1.Pod, now time.Time) *corev1.Pod {
 	line := spec.Progress(&job.Spec)
-	if line == nil || job.Status.CompletionTime != nil || barrier.Waits(job) || now.Before(nextProgress(job, now)) {
+	if line == nil || job.Status.CompletionTime != nil || barrier.IsClosed(job) || now.Before(nextProgress(job, now)) {
 		return nil
 	}
 	return reportingPod(job, line, pods)
@@ -108,17 +108,17 @@ func progress(w World, replicas *roster.Roster, v verdict.Verdict) (*v1beta1.Pro
 	if v.Course != verdict.Run || spec.Progress(&w.Job.Spec) == nil || !anyRuns(replicas) {
 		return nil, 0
 	}
-	step, loss := w.ProgressReport.Progress()
-	if before := w.Job.Status.Progress; before != nil && loss == before.Loss && (step == nil) == (before.Step == nil) && (step == nil || *step == *before.Step) {
+	step, trainingLoss := w.ProgressReport.Progress()
+	if before := w.Job.Status.Progress; before != nil && trainingLoss == before.Loss && (step == nil) == (before.Step == nil) && (step == nil || *step == *before.Step) {
 		return nil, ProgressInterval
 	}
 	if wait := nextProgress(w.Job, w.Now).Sub(w.Now); wait > 0 {
 		return nil, wait
 	}
-	if step == nil && loss == "" {
+	if step == nil && trainingLoss == "" {
 		return nil, AskInterval(w.Job, w.Now)
 	}
-	return &v1beta1.Progress{Step: step, Loss: loss, Time: metav1.NewTime(w.Now)}, ProgressInterval
+	return &v1beta1.Progress{Step: step, Loss: trainingLoss, Time: metav1.NewTime(w.Now)}, ProgressInterval
 }
 
 func anyRuns(replicas *roster.Roster) bool {

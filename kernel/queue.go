@@ -68,33 +68,33 @@ func (q Queue) lostFlavor(s queue.State, replicaType string) string {
 
 // waiting says what a job waits for in its queue.
 func waiting(f facts, in v1beta1.KueueScheduler, s queue.State) verdict.Verdict {
-	is := verdict.Verdict{Course: verdict.Queue, Reason: v1beta1.ReasonQueued}
+	wait := verdict.Verdict{Course: verdict.Queue, Reason: v1beta1.ReasonQueued}
 	prebuilt, mistake := spec.Prebuilt(f.job), topologyMistake(f.ledger)
 	switch {
 	case prebuilt != "" && !s.Exists:
-		is.Reason, is.Message = v1beta1.ReasonInvalidSpec, spec.PrebuiltMessage(prebuilt)
+		wait.Reason, wait.Message = v1beta1.ReasonInvalidSpec, spec.PrebuiltMessage(prebuilt)
 	case mistake != "" && !s.Exists:
-		is.Reason, is.Message = v1beta1.ReasonInvalidSpec, status.TopologyMistake(mistake)
+		wait.Reason, wait.Message = v1beta1.ReasonInvalidSpec, status.TopologyMistake(mistake)
 	case s.Admitted:
-		is.Message = insufficient(f, in.QueueName)
+		wait.Message = insufficient(f, in.QueueName)
 	case in.PriorityClass != "" && f.queue.Priority == nil && !s.Exists:
-		is.Again = gangInterval
-		is.Message = status.NoPriorityClass(in.PriorityClass)
+		wait.Again = gangInterval
+		wait.Message = status.NoPriorityClass(in.PriorityClass)
 	case s.Evicted && s.Reserves:
-		is.Reason = v1beta1.ReasonEvicted
-		is.Message = status.Evicted(s.Reason, s.Message, in.QueueName)
+		wait.Reason = v1beta1.ReasonEvicted
+		wait.Message = status.Evicted(s.Reason, s.Message, in.QueueName)
 	case s.Inactive:
-		is.Message = status.SwitchedOff(f.queue.Workload.GetName(), s.Message)
+		wait.Message = status.SwitchedOff(f.queue.Workload.GetName(), s.Message)
 	default:
-		is.Message = status.Queued(in.QueueName, s.Message)
+		wait.Message = status.Queued(in.QueueName, s.Message)
 	}
-	return is
+	return wait
 }
 
 // topologyMistake says what is wrong with how a job asks Kueue for a topology; "" if nothing is.
 func topologyMistake(l *ledger.Ledger) string {
 	var requests []queue.Request
-	for _, t := range l.Types() {
+	for _, t := range l.Accounts() {
 		requests = append(requests, queue.Request{Type: t.Type, Left: t.N, Template: &t.Template})
 	}
 	return queue.Mistake(requests)
@@ -236,8 +236,8 @@ func (a *acting) reportWorkload(r queue.Report) {
 // left returns for how many replicas of each type quota is in use, or will be.
 func (a *acting) left() map[string]int {
 	left := a.unneeded()
-	for _, t := range a.ledger.Types() {
-		left[t.Type] += t.Left()
+	for _, t := range a.ledger.Accounts() {
+		left[t.Type] += t.Unfinished()
 	}
 	return left
 }

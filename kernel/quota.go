@@ -26,7 +26,7 @@ func insufficient(f facts, queueName string) string {
 // isShort reports whether the job's queue has quota for fewer replicas than are left. That happens if the job was scaled up, or starts over after some
 // replicas had finished, whose quota was given back.
 func isShort(w *unstructured.Unstructured, l *ledger.Ledger) bool {
-	return slices.ContainsFunc(l.Types(), func(a *ledger.Account) bool { return a.Left() > queue.Free(w, a.Type) })
+	return slices.ContainsFunc(l.Accounts(), func(a *ledger.Account) bool { return a.Unfinished() > queue.Free(w, a.Type) })
 }
 
 // isOfOtherPods reports whether new pods will need other quota than the job's queue has admitted, because the spec was edited before they were created.
@@ -37,8 +37,8 @@ func isOfOtherPods(w *unstructured.Unstructured, l *ledger.Ledger) bool {
 
 // requestsOf returns what the unfinished replicas need from the queue, for pods that avoid these nodes.
 func requestsOf(l *ledger.Ledger, avoids []string) (requests []queue.Request) {
-	for _, t := range l.Types() {
-		requests = append(requests, queue.Request{Type: t.Type, Left: t.Left(), Template: &t.Template, Avoids: avoids})
+	for _, t := range l.Accounts() {
+		requests = append(requests, queue.Request{Type: t.Type, Left: t.Unfinished(), Template: &t.Template, Avoids: avoids})
 	}
 	return requests
 }
@@ -52,7 +52,7 @@ func assignedToBad(job *v1beta1.GenericJob, w *unstructured.Unstructured, l *led
 		return ""
 	}
 	var types []string
-	for _, t := range l.Types() {
+	for _, t := range l.Accounts() {
 		types = append(types, t.Type)
 	}
 	excluded := queue.Avoided(w)

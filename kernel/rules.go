@@ -62,7 +62,7 @@ func alreadyFinished(f facts) verdict.Verdict {
 	if f.job.Status.CompletionTime == nil {
 		return verdict.Verdict{}
 	}
-	return verdict.Verdict{Course: verdict.Rest}
+	return verdict.Verdict{Course: verdict.AlreadyFinished}
 }
 
 // specIsInvalid looks for mistakes that the CRD's validation cannot find. It saves work, because templates may be large:
@@ -79,7 +79,7 @@ func specIsInvalid(f facts) verdict.Verdict {
 	if !l.Settled() || pauses || l.Unstarted() {
 		templates = spec.NewExpander(f.job, f.job.Status.StartTime != nil)
 	}
-	problem, begun := spec.Invalid(f.job, l.Tasks(), templates), l.StartTime() != nil && !l.HasNoStatus()
+	problem, begun := spec.Invalid(f.job, l.ReplicaTypes(), templates), l.StartTime() != nil && !l.HasNoStatus()
 	if problem == "" || begun && f.failedBy != "" {
 		return verdict.Verdict{}
 	}

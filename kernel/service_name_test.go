@@ -37,7 +37,7 @@ func TestAServiceOfSomebodyElseThatHasTheJobsNameIsNoConflict(t *testing.T) {
 	job = after(job, d)
 	next := plan(t, job, kt.At(1))
 	require.Equal(t, other, next.Actions[0].Service.Name)
-	pod := kernel.NewBuilder(job, kt.Settings).Pod(next.Actions[1])
+	pod := kernel.NewPodBuilder(job, kt.Settings).Pod(next.Actions[1])
 	require.Equal(t, other, pod.Spec.Subdomain)
 	require.Contains(t, pod.Spec.DNSConfig.Searches, other+"."+job.Namespace+".svc.cluster.local")
 	require.Equal(t, other, next.Status.ServiceName, "it stays, whatever becomes of the other Service")

@@ -32,7 +32,7 @@ const tells = "step (?P<step>[0-9]+)"
 func wrapped(job *v1beta1.GenericJob, rank int, options ...kt.PodOption) *corev1.Pod {
 	settings := kt.Settings
 	settings.WrapperImage = "wrapper"
-	pod := kernel.NewBuilder(job, settings).Pod(kernel.Action{Verb: kernel.CreatePod, Type: "worker", Rank: rank})
+	pod := kernel.NewPodBuilder(job, settings).Pod(kernel.Action{Verb: kernel.CreatePod, Type: "worker", Rank: rank})
 	pod.UID, pod.ResourceVersion, pod.CreationTimestamp = types.UID(pod.Name), "1", metav1.NewTime(kt.Start)
 	for _, option := range options {
 		option(pod)

@@ -155,7 +155,7 @@ func TestVariablesThatAreNeverClosedAreReadOnce(t *testing.T) {
 	job := kt.Job(kt.Task("worker", 1, kt.Template(func(p *corev1.PodTemplateSpec) { p.Spec.Containers[0].Args = []string{text} })))
 	d := plan(t, job, kt.Start)
 	require.Equal(t, v1beta1.JobPending, d.Postponed.Status.Phase)
-	require.Equal(t, text, kernel.NewBuilder(job, kt.Settings).Pod(d.Actions[0]).Spec.Containers[0].Args[0])
+	require.Equal(t, text, kernel.NewPodBuilder(job, kt.Settings).Pod(d.Actions[0]).Spec.Containers[0].Args[0])
 }
 
 func TestADeadlineThatNobodyWillLiveToSee(t *testing.T) {

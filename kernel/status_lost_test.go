@@ -93,9 +93,9 @@ func TestAPodThatIsNotReadyHasNotLostItsNode(t *testing.T) {
 		"containers not there": func(p *corev1.Pod) { p.Status.Conditions = p.Status.Conditions[:1] },
 	} {
 		p := kt.Pod(kt.Job(kt.Task("worker", 1)), "worker", 0, lost("n1"))
-		require.NotNil(t, podstate.Judge{}.NodeLoss(podstate.Pod{Pod: p}))
+		require.NotNil(t, podstate.Judge{}.NotReadyNode(podstate.Pod{Pod: p}))
 		change(p)
-		require.Nil(t, podstate.Judge{}.NodeLoss(podstate.Pod{Pod: p}), name)
+		require.Nil(t, podstate.Judge{}.NotReadyNode(podstate.Pod{Pod: p}), name)
 	}
 }
 

@@ -15,11 +15,11 @@ func earlyDisruption(l *ledger.Ledger, t *roster.Type, e end) (_ end, has bool) 
 	if !l.StopsTogether() || t.Auxiliary || t.Policy.Kind == v1beta1.RestartNever || !podstate.Marked(e.pod.Pod, v1beta1.AnnotationDisrupted) {
 		return e, false
 	}
-	m := podstate.NumbersOf(e.pod.Pod)
-	if m.Behind(l.Attempt(e.account, e.rank), l.BarrierIsOpen()) || l.IsObsolete(e.account, e.rank, m.Attempt, m.JobAttempt) {
+	numbers := podstate.NumbersOf(e.pod.Pod)
+	if numbers.Behind(l.Attempt(e.account, e.rank), l.BarrierIsOpen()) || l.IsObsolete(e.account, e.rank, numbers.Attempt, numbers.JobAttempt) {
 		return e, false // all have been told already
 	}
-	e.countsAs, e.allowed = ledger.Disruption, true
+	e.countsAs, e.mayRunAgain = ledger.Disruption, true
 	e.why = status.StopsTogether(e.pod.Name)
 	return e, true
 }

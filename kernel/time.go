@@ -94,20 +94,20 @@ func lostBy(e *end) v1beta1.TimeCause {
 
 // spendTime writes into the draft what the job's time is spent on from now on, or since the loss.
 func spendTime(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Verdict, l loss) {
-	if v.Course == verdict.Rest {
+	if v.Course == verdict.AlreadyFinished {
 		return
 	}
 	draft.KeepTime(w.Now)
 	if l.trained {
 		draft.Trained(l.ranSince, w.Now)
 	}
-	if p, from := present(w, draft, replicas, v, l); !v.Ends() || p.Loss != "" {
+	if p, from := present(w, draft, replicas, v, l); !v.EndsJob() || p.Loss != "" {
 		if (p.Paused || p.Queued) && p.Loss != "" && !l.at.IsZero() {
 			draft.Lost(p.Loss, l.at, w.Now)
 		}
 		draft.Spend(p, from, w.Now)
 	}
-	if v.Ends() {
+	if v.EndsJob() {
 		draft.EndTime(w.Now)
 	}
 }
@@ -125,7 +125,7 @@ func present(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Ver
 		return p, w.Now
 	}
 	var since time.Time
-	if !v.Ends() && !changesMode(w, draft) && (p.Loss != "" || !draft.Trains()) {
+	if !v.EndsJob() && !changesMode(w, draft) && (p.Loss != "" || !draft.Trains()) {
 		since, p.Runs = runsSince(w.Job, draft.Ledger, replicas, l.running, p.Loss != "")
 	}
 	switch {
@@ -200,7 +200,7 @@ func runsSince(job *v1beta1.GenericJob, l *ledger.Ledger, replicas *roster.Roste
 	if restarts || l.InPlace() {
 		r.count(replicas)
 	}
-	need := l.Unfinished() - l.Auxiliary()
+	need := l.Unfinished() - l.AuxiliaryReplicas()
 	if s := job.Spec.Scheduler; s != nil && s.MinMember != nil {
 		need = min(need, int(*s.MinMember))
 	}
@@ -215,7 +215,7 @@ func ranTogether(l ledger.Draft, replicas *roster.Roster, ended []end) (since ti
 			if t.Auxiliary || pod == nil && t.Finished(rank) {
 				continue
 			}
-			if pod == nil || !t.Finished(rank) && replicas.IsSuperseded(t, rank) {
+			if pod == nil || !t.Finished(rank) && replicas.IsToBeReplaced(t, rank) {
 				return time.Time{}, false
 			}
 			at, all := startOf(t, rank, ended)

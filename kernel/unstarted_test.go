@@ -66,7 +66,7 @@ func TestAnEditBeforeCodeHasStartedBringsNewPods(t *testing.T) {
 
 	d = plan(t, job, kt.At(3*time.Minute))
 	require.Equal(t, []string{"CreatePod worker-0@0", "CreatePod worker-1@0"}, did(d))
-	pod := kernel.NewBuilder(after(job, d), kt.Settings).Pod(d.Actions[0])
+	pod := kernel.NewPodBuilder(after(job, d), kt.Settings).Pod(d.Actions[0])
 	require.Equal(t, "right", pod.Spec.Containers[0].Image)
 	require.Equal(t, "1", pod.Labels[v1beta1.LabelModeGeneration])
 

@@ -54,9 +54,12 @@ func TestTheWalkHasTheStagesOfPlanInTheirOrder(t *testing.T) {
 	require.NoError(t, err)
 	_, walk, found := strings.Cut(parsed.Doc.Text(), "# The walk of a failed pod")
 	require.True(t, found)
-	stages := callsIn(t, "plan.go", "Plan")
-	require.Greater(t, len(stages), 15)
-	var told []string
+	var told, stages []string
+	for _, stage := range callsIn(t, "plan.go", "Plan") {
+		stages = append(append(stages, stage), callsIn(t, "plan.go", stage)...)
+	}
+	require.Greater(t, len(stages), 20)
+	_, walk, _ = strings.Cut(walk, "in that order.")
 	for _, name := range regexp.MustCompile(`\w+`).FindAllString(walk, -1) {
 		if slices.Contains(stages, name) && !slices.Contains(told, name) {
 			told = append(told, name)

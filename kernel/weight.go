@@ -13,8 +13,8 @@ const perReplica = 2 * int(unsafe.Sizeof(uintptr(0)))
 // Weight estimates how many bytes Plan takes in addition to the world. A job of a few kilobytes may have thousands of replicas.
 func Weight(w World) int {
 	bytes := 0
-	for _, t := range spec.Tasks(w.Job, false) {
-		bytes += min(t.N, cmp.Or(w.Most, t.N)) * int(unsafe.Sizeof(Action{}))
+	for _, t := range spec.ReplicaTypes(w.Job, false) {
+		bytes += min(t.N, cmp.Or(w.MaxCreates, t.N)) * int(unsafe.Sizeof(Action{}))
 		if len(w.Pods) > 0 {
 			bytes += t.N * perReplica
 		}

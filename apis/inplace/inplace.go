@@ -86,10 +86,10 @@ type Report struct {
 	Exits int `json:"exits"`
 	// Held is how code of Attempt has ended that failed, while the wrapper stays, for the kubelet would start its container again
 	// late; nil otherwise.
-	Held *Held `json:"held,omitempty"`
+	Held *End `json:"held,omitempty"`
 	// Ended is how the last code has ended that failed by itself in this pod, until code is started again; nil if none did. Held is the same while the
 	// wrapper waits to be heard.
-	Ended *Held `json:"ended,omitempty"`
+	Ended *End `json:"ended,omitempty"`
 	// Step and Loss are the last numbers that the code's output told, as it wrote them; "" if it told none.
 	Step string `json:"step,omitempty"`
 	Loss string `json:"loss,omitempty"`
@@ -111,8 +111,8 @@ type Pace struct {
 	Before *int64 `json:"before,omitempty"`
 }
 
-// Held is the end of code whose wrapper stays.
-type Held struct {
+// End is the end of code whose wrapper stays.
+type End struct {
 	// Attempt is the code's.
 	Attempt int `json:"attempt"`
 	// Code is what it has exited with; not 0.

@@ -29,7 +29,7 @@ type Executor struct {
 	// Job is the Owner's object, in the state that the plan was made from.
 	Job *v1beta1.GenericJob
 	// Builder makes the job's pods.
-	Builder *kernel.Builder
+	Builder *kernel.PodBuilder
 	// Clock tells the time.
 	Clock clock.PassiveClock
 	// Refusals remembers what was refused in earlier reconciles.
@@ -61,8 +61,8 @@ type Outcome struct {
 	Refused []kernel.Refusal
 	// NewRefusals are those of Refused that were not reported in the previous reconcile: nothing of their batch had that reason.
 	NewRefusals []kernel.Refusal
-	// Again is when to try again what was refused; 0 if nothing was.
-	Again time.Duration
+	// RequeueAfter is when to try again what was refused; 0 if nothing was.
+	RequeueAfter time.Duration
 	// Left says that there is more to do than one reconcile may do.
 	Left bool
 }
@@ -73,7 +73,7 @@ func (o Outcome) Wake() time.Duration {
 	if o.Left {
 		return time.Millisecond
 	}
-	return o.Again
+	return o.RequeueAfter
 }
 
 // Act carries out actions, tier after tier. An action that fails holds up only what needs it. After several failures the rest of a batch waits, too. Both are
@@ -105,7 +105,7 @@ func (x *Executor) Act(ctx context.Context, actions []kernel.Action) (Outcome, e
 // tier carries out the batches of one tier, at the same time. Left reports whether one turn was not enough for all of them.
 func (x *Executor) tier(ctx context.Context, m *Refusals, batches []batch) (left bool, err error) {
 	end := x.Clock.Now().Add(turn)
-	p := pace{atOnce: func() int { return min(x.Limiter.atOnce(), compact.AtOnce(ctx, parallel)) }, over: func() bool { return !x.Clock.Now().Before(end) }}
+	p := pace{atOnce: func() int { return min(x.Limiter.atOnce(), compact.AtOnce(ctx, parallel)) }, turnIsOver: func() bool { return !x.Clock.Now().Before(end) }}
 	stops, errs := make([]stop, len(batches)), make([]error, len(batches))
 	if x.AtOnce != nil {
 		for i, b := range batches {
@@ -131,7 +131,7 @@ func (x *Executor) tier(ctx context.Context, m *Refusals, batches []batch) (left
 			m.close(batches[i].name)
 		}
 	}
-	m.rest()
+	m.closeRetried()
 	return left, errors.Join(errs...)
 }
 

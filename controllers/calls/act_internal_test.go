@@ -17,7 +17,7 @@ import (
 )
 
 // alone is the pace of a batch that has all calls and all time to itself.
-func alone() pace { return pace{atOnce: (&Limiter{}).atOnce, over: func() bool { return false }} }
+func alone() pace { return pace{atOnce: (&Limiter{}).atOnce, turnIsOver: func() bool { return false }} }
 
 // peak makes calls and returns how many were under way at once at most, and which were made.
 func peak(t *testing.T, n, first int, f func(int) error) (int, []bool, stop) {
@@ -37,17 +37,17 @@ func peak(t *testing.T, n, first int, f func(int) error) (int, []bool, stop) {
 }
 
 func TestSoManyCallsBegin(t *testing.T) {
-	r, most := running{pace: alone(), n: 1000, most: 1}, 0
+	r, most := batchRun{pace: alone(), total: 1000, limit: 1}, 0
 	for {
 		for r.begins(t.Context()) {
-			r.next, r.now = r.next+1, r.now+1
+			r.next, r.underway = r.next+1, r.underway+1
 		}
-		if most = max(most, r.now); r.now == 0 {
+		if most = max(most, r.underway); r.underway == 0 {
 			break
 		}
 		r.ended(nil)
 	}
-	require.Equal(t, r.n, r.next)
+	require.Equal(t, r.total, r.next)
 	require.Equal(t, parallel, most)
 }
 
@@ -109,7 +109,7 @@ func TestOneThatIsRefusedHoldsUpNoOther(t *testing.T) {
 
 func TestALineThatIsLateHasBegunAtLeast(t *testing.T) {
 	p := alone()
-	p.over = func() bool { return true }
+	p.turnIsOver = func() bool { return true }
 	calls := 0
 	why, err := p.run(t.Context(), 1, 5, func(int) error { calls++; return nil })
 	require.NoError(t, err)

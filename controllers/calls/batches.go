@@ -81,8 +81,8 @@ func (m *Refusals) close(name string) {
 	m.closed[name] = until
 }
 
-// rest closes the batches of actions that were tried again in vain. Otherwise each of thousands of refusals would cause a reconcile of its own.
-func (m *Refusals) rest() {
+// closeRetried closes the batches of actions that were tried again in vain. Otherwise each of thousands of refusals would cause a reconcile of its own.
+func (m *Refusals) closeRetried() {
 	batches := map[string]bool{}
 	for _, s := range m.refused {
 		if s.fresh && s.since.Before(s.last) {

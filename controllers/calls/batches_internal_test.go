@@ -47,11 +47,11 @@ func TestFewOfManyRefusalsAreRemembered(t *testing.T) {
 	_, out := d.turn(quota, missing)
 	asked := 0
 	for end := d.clock.Now().Add(time.Hour); d.clock.Now().Before(end); {
-		d.wait(out.Again)
+		d.wait(out.RequeueAfter)
 		var n int
 		n, out = d.turn(quota, missing)
 		asked += n
-		require.Positive(t, out.Again, "it is asked again")
+		require.Positive(t, out.RequeueAfter, "it is asked again")
 	}
 	most := maxActive + tries
 	stands := len(d.refused)
@@ -60,7 +60,7 @@ func TestFewOfManyRefusalsAreRemembered(t *testing.T) {
 	require.LessOrEqual(t, asked, most*70, "each of these once a minute, and some at the beginning")
 
 	// As soon as one is accepted, all others are asked for that were not refused before.
-	d.wait(out.Again)
+	d.wait(out.RequeueAfter)
 	n, _ := d.turn(nil, missing)
 	require.Positive(t, n)
 	n, _ = d.turn(nil, missing)
@@ -115,7 +115,7 @@ func TestAJobThatIsScaledWhileManyRefusalsStandIsAskedForAtOnce(t *testing.T) {
 			d.wait(time.Minute)
 			asked, out := d.turn(nil, replicas)
 			require.Equal(t, min(replicas, mostActions), asked)
-			require.Zero(t, out.Again, "nothing is waited for")
+			require.Zero(t, out.RequeueAfter, "nothing is waited for")
 			require.Empty(t, d.refused)
 		})
 	}

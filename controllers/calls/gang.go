@@ -58,7 +58,7 @@ func (x *Executor) createObject(ctx context.Context, a kernel.Action) error {
 
 // reportObject writes parts of the status of an object, unless the object has changed. Then the next reconcile looks at it first.
 func (x *Executor) reportObject(ctx context.Context, a kernel.Action) error {
-	if err := x.within(ctx, a); err != nil {
+	if err := x.checkQuotaPrecondition(ctx, a); err != nil {
 		return err
 	}
 	body, err := json.Marshal(map[string]any{
@@ -77,14 +77,14 @@ func (x *Executor) reportObject(ctx context.Context, a kernel.Action) error {
 	return refusedOr(a, err)
 }
 
-// within returns an error if the apiserver has a pod of the job that uses quota which the action gives away.
-func (x *Executor) within(ctx context.Context, a kernel.Action) error {
+// checkQuotaPrecondition returns an error if the apiserver has a pod of the job that uses quota which the action gives away.
+func (x *Executor) checkQuotaPrecondition(ctx context.Context, a kernel.Action) error {
 	if a.QuotaPrecondition == nil {
 		return nil
 	}
 	others := map[string]int{}
 	var tooMany error
-	err := MayRun(ctx, x.Live, x.Job, func(p *metav1.PartialObjectMetadata) (enough bool) {
+	err := PodsNotOver(ctx, x.Live, x.Job, func(p *metav1.PartialObjectMetadata) (enough bool) {
 		t := p.Labels[v1beta1.LabelReplicaType]
 		ranks := a.QuotaPrecondition.Ranks[t]
 		if ranks.Contains(podstate.Number(p, v1beta1.LabelReplicaRank)) {
@@ -103,7 +103,7 @@ func (x *Executor) within(ctx context.Context, a kernel.Action) error {
 
 // deleteObject deletes an object of the gang scheduler or of the queue.
 func (x *Executor) deleteObject(ctx context.Context, a kernel.Action) error {
-	if err := x.within(ctx, a); err != nil {
+	if err := x.checkQuotaPrecondition(ctx, a); err != nil {
 		return err
 	}
 	uid, version := a.Object.GetUID(), a.Object.GetResourceVersion()
@@ -114,9 +114,9 @@ func (x *Executor) deleteObject(ctx context.Context, a kernel.Action) error {
 	return refusedOr(a, err)
 }
 
-// grouped makes sure that a pod which was just created is in its scheduling group. An apiserver with the feature gate GenericWorkload off drops the field
+// checkSchedulingGroup makes sure that a pod which was just created is in its scheduling group. An apiserver with the feature gate GenericWorkload off drops the field
 // silently, and the pod could be placed without the others.
-func (x *Executor) grouped(ctx context.Context, pod *corev1.Pod, group *corev1.PodSchedulingGroup) error {
+func (x *Executor) checkSchedulingGroup(ctx context.Context, pod *corev1.Pod, group *corev1.PodSchedulingGroup) error {
 	if group == nil || pod.UID == "" || pod.Spec.SchedulingGroup != nil {
 		return nil
 	}

@@ -124,8 +124,8 @@ func ofTier(batches []batch, tier int) []batch {
 
 // pace is how fast calls are made.
 type pace struct {
-	atOnce func() int  // calls, at most
-	over   func() bool // no other call shall begin but the first
+	atOnce     func() int  // calls, at most
+	turnIsOver func() bool // no other call shall begin but the first
 }
 
 // run calls f for 0..n-1. It begins with first calls at once. Each that succeeds lets one more begin, so their number doubles with each
@@ -139,53 +139,53 @@ func (p pace) run(ctx context.Context, first, n int, f func(int) error) (stop, e
 			results <- f(i)
 		}
 	}
-	r, workers := running{pace: p, n: n, most: first}, 0
+	r, workers := batchRun{pace: p, total: n, limit: first}, 0
 	for {
 		for r.begins(ctx) {
-			if r.now == workers { // kept for later calls: their stacks have grown to what a call takes
+			if r.underway == workers { // kept for later calls: their stacks have grown to what a call takes
 				workers++
 				go work()
 			}
 			numbers <- r.next
-			r.next, r.now = r.next+1, r.now+1
+			r.next, r.underway = r.next+1, r.underway+1
 		}
-		if r.now == 0 {
+		if r.underway == 0 {
 			return r.why, r.err
 		}
 		r.ended(<-results)
 	}
 }
 
-// running is a batch that is being carried out.
-type running struct {
+// batchRun is a batch that is being carried out.
+type batchRun struct {
 	pace
-	n, next, now int // actions; the next one; calls under way
-	most, failed int // calls at once, by what has succeeded; calls that failed
-	why          stop
-	err          error
+	total, next, underway int // actions; the next one; calls under way
+	limit, failed         int // calls at once, by what has succeeded; calls that failed
+	why                   stop
+	err                   error
 }
 
 // begins reports whether another call begins now.
-func (r *running) begins(ctx context.Context) bool {
-	if r.why != atEnd || r.err != nil || r.next >= r.n || r.now >= min(r.most, r.atOnce()) {
+func (r *batchRun) begins(ctx context.Context) bool {
+	if r.why != atEnd || r.err != nil || r.next >= r.total || r.underway >= min(r.limit, r.atOnce()) {
 		return false
 	}
 	r.err = CheckShutdown(ctx)
-	if r.next > 0 && r.over() {
+	if r.next > 0 && r.turnIsOver() {
 		r.why = late
 	}
 	return r.why == atEnd && r.err == nil
 }
 
 // ended notes that a call has ended.
-func (r *running) ended(err error) {
-	r.now--
+func (r *batchRun) ended(err error) {
+	r.underway--
 	if err == nil {
-		r.most = min(r.most+1, parallel)
+		r.limit = min(r.limit+1, parallel)
 		return
 	}
 	r.failed++
-	if r.failed >= tries && 2*r.failed > r.next-r.now && r.next < r.n && r.why == atEnd {
+	if r.failed >= tries && 2*r.failed > r.next-r.underway && r.next < r.total && r.why == atEnd {
 		r.why = refused
 	}
 }

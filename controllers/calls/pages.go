@@ -40,8 +40,8 @@ func Pages[L client.ObjectList](ctx context.Context, live client.Reader, blank f
 	}
 }
 
-// MayRun reads, live, the pods with a job's UID of which something may run, until one was enough.
-func MayRun(ctx context.Context, live client.Reader, job client.Object, see func(*metav1.PartialObjectMetadata) (enough bool)) error {
+// PodsNotOver reads, live, the pods with a job's UID of which something may run, until one was enough.
+func PodsNotOver(ctx context.Context, live client.Reader, job client.Object, see func(*metav1.PartialObjectMetadata) (enough bool)) error {
 	return Pages(ctx, live, PodNames, Many, func(pods *metav1.PartialObjectMetadataList) (enough bool) {
 		for i := range pods.Items {
 			if see(&pods.Items[i]) {

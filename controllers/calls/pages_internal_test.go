@@ -55,7 +55,7 @@ func TestPodsThatUseQuotaAreLookedForPageByPage(t *testing.T) {
 	job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "uid"}}
 	look := func(m *many, keeps *kernel.QuotaPrecondition) error {
 		d := &Executor{Owner: Owner{Live: m, Object: job}, Job: job}
-		return d.within(t.Context(), kernel.Action{QuotaPrecondition: keeps})
+		return d.checkQuotaPrecondition(t.Context(), kernel.Action{QuotaPrecondition: keeps})
 	}
 	m := &many{pods: 1000}
 	require.ErrorContains(t, look(m, &kernel.QuotaPrecondition{}), "there still is Pod pod-0")

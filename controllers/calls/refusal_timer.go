@@ -15,8 +15,8 @@ type RefusalTimer struct {
 	last  time.Time // told: when it came last
 }
 
-// over is after how long without it a refusal that was told is over: it is tried again at least each seldom.
-const over = 2 * seldom
+// forgetAfter is after how long without it a refusal that was told is forgetAfter: it is tried again at least each seldom.
+const forgetAfter = 2 * seldom
 
 // Lasts notes that a write has failed, and reports whether that goes on for so long that the user must hear of it.
 func (t *RefusalTimer) Lasts(now time.Time) bool {
@@ -35,7 +35,7 @@ func (t *RefusalTimer) Note(err error, now time.Time) (again time.Duration, news
 	if !errors.As(err, &answer) && !errors.As(err, &refusal) {
 		return 0, false // what nobody has answered is no refusal
 	}
-	if t.told && now.Sub(t.last) > over {
+	if t.told && now.Sub(t.last) > forgetAfter {
 		t.End()
 	}
 	if !t.Lasts(now) && refusal == nil && !isLasting(err) {
@@ -46,8 +46,8 @@ func (t *RefusalTimer) Note(err error, now time.Time) (again time.Duration, news
 	return min(max(now.Sub(t.since), soonest), seldom), news
 }
 
-// Rest notes that nothing was refused in a reconcile. What was told may be refused again in the next: not each asks for everything.
-func (t *RefusalTimer) Rest() {
+// NothingRefused notes that nothing was refused in a reconcile. What was told may be refused again in the next: not each asks for everything.
+func (t *RefusalTimer) NothingRefused() {
 	if !t.told {
 		t.End()
 	}

@@ -44,7 +44,7 @@ func TestARefusalIsHeardOfOnceHoweverOftenItIsTried(t *testing.T) {
 			}
 			require.Equal(t, 1, heard)
 			require.Less(t, tries, 90)
-			f.Rest()
+			f.NothingRefused()
 			_, news := f.Note(tc.err, start.Add(time.Hour+time.Minute))
 			require.False(t, news, "not each reconcile asks")
 			_, news = f.Note(denied, start.Add(2*time.Hour))
@@ -59,7 +59,7 @@ func TestFaultsThatPassAreNoneThatLasts(t *testing.T) {
 		again, news := f.Note(apierrors.NewInternalError(errors.New("a hiccup")), time.Unix(int64(minute*60), 0))
 		require.Zero(t, again)
 		require.False(t, news)
-		f.Rest()
+		f.NothingRefused()
 	}
 	require.Equal(t, RefusalTimer{}, f)
 }

@@ -175,8 +175,8 @@ func (m *Refusals) outcome(job *v1beta1.GenericJob) (o Outcome) {
 	m.heard = map[string]bool{}
 	for _, id := range slices.Sorted(maps.Keys(m.refused)) {
 		s := m.refused[id]
-		if next := m.next(s); !m.holdsUp(s.Action.Verb.Tier()) && (o.Again == 0 || next.Sub(now) < o.Again) {
-			o.Again = max(next.Sub(now), time.Millisecond)
+		if next := m.next(s); !m.holdsUp(s.Action.Verb.Tier()) && (o.RequeueAfter == 0 || next.Sub(now) < o.RequeueAfter) {
+			o.RequeueAfter = max(next.Sub(now), time.Millisecond)
 		}
 		s.Accepted = m.accepted[s.Action.Type]
 		if s.fresh {

@@ -68,7 +68,7 @@ func TestARefusalThatLastsIsAskedForAtMostOnceAMinute(t *testing.T) {
 				n, out := d.reconcile(answer, create)
 				asked += n
 				require.NotEmpty(t, out.Refused)
-				require.LessOrEqual(t, out.Again, time.Minute)
+				require.LessOrEqual(t, out.RequeueAfter, time.Minute)
 			}
 			require.InDelta(t, 10, asked, 1)
 		})
@@ -80,14 +80,14 @@ func TestWhatMayPassIsToldOnlyOnceItHasLasted(t *testing.T) {
 	_, out := d.reconcile(broken, create)
 	require.Empty(t, out.Refused)
 	require.Len(t, out.Failed, 1)
-	d.wait(out.Again)
+	d.wait(out.RequeueAfter)
 	_, out = d.reconcile(nil, create)
 	require.Equal(t, Outcome{}, out)
 	d.wait(time.Hour)
 	_, out = d.reconcile(broken, create)
 	require.Empty(t, out.Refused, "what was long ago is forgotten")
 	for range 100 {
-		d.wait(out.Again)
+		d.wait(out.RequeueAfter)
 		if _, out = d.reconcile(broken, create); len(out.Refused) > 0 {
 			break
 		}
@@ -137,8 +137,8 @@ func TestAClosedLineIsNotWaitedForInVain(t *testing.T) {
 	m.close(batchOf(create))
 	for range 20 {
 		_, out := d.reconcile(quota, actions...)
-		require.GreaterOrEqual(t, out.Again, time.Second)
-		d.wait(out.Again)
+		require.GreaterOrEqual(t, out.RequeueAfter, time.Second)
+		d.wait(out.RequeueAfter)
 	}
 }
 

@@ -134,5 +134,5 @@ func (x *Executor) tryPod(ctx context.Context, a kernel.Action, rules bool) erro
 	if err := x.createAndTell(ctx, "create Pod "+pod.Name, pod); err != nil {
 		return err
 	}
-	return x.grouped(ctx, pod, group)
+	return x.checkSchedulingGroup(ctx, pod, group)
 }

@@ -82,7 +82,7 @@ func (n *namespace) start(name string, replicas int) *starter {
 	job.Spec.ReplicaSpecs = []v1beta1.ReplicaSpec{{Type: "worker", Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main"}}}}}}
 	s := &starter{namespace: n, next: n.clock.Now(), Executor: Executor{
 		Owner: Owner{Client: n, Live: n, Object: job, Kind: v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob)},
-		Job:   job, Builder: kernel.NewBuilder(job, kernel.Settings{}), Clock: n.clock, Refusals: &Refusals{}, Rules: &RestartRules{}, Limiter: &Limiter{},
+		Job:   job, Builder: kernel.NewPodBuilder(job, kernel.Settings{}), Clock: n.clock, Refusals: &Refusals{}, Rules: &RestartRules{}, Limiter: &Limiter{},
 	}}
 	for _, a := range creates(replicas) {
 		s.names = append(s.names, s.Builder.Pod(a).Name)

@@ -43,8 +43,8 @@ func TestWhatTheApiserverSaysOfACRDIsShown(t *testing.T) {
 				return
 			}
 			require.NoError(t, err)
-			require.Equal(t, tc.reason, is.reason+is.refusedFor)
-			require.Contains(t, is.message+is.refused, tc.refers)
+			require.Equal(t, tc.reason, is.notServedReason+is.schemaReason)
+			require.Contains(t, is.notServedMessage+is.schemaMessage, tc.refers)
 		})
 	}
 }

@@ -38,27 +38,27 @@ func (r *Reconciler) reportRefused(ctx context.Context, before, f *v1beta1.Train
 
 // reportDeleted tells of a definition that is gone while jobs of its kind are not over, unless another follows it. The jobs hear of it themselves, too.
 // Nil: it served none.
-func (r *Reconciler) reportDeleted(ctx context.Context, was *running) {
+func (r *Reconciler) reportDeleted(ctx context.Context, was *servedKind) {
 	if was == nil {
 		return
 	}
 	r.unserved.add(was.kind)
 	n := was.unfinished()
 	follows := r.filter(ctx, func(f *v1beta1.TrainingFramework) bool {
-		return f.Name != was.of.Name && f.DeletionTimestamp == nil && definition.KindOf(&f.Spec).GroupKind() == was.kind.GroupKind()
+		return f.Name != was.definition.Name && f.DeletionTimestamp == nil && definition.KindOf(&f.Spec).GroupKind() == was.kind.GroupKind()
 	})
 	if n == 0 || len(follows) > 0 {
 		return
 	}
 	list := []kernel.Event{{Warning: true, Reason: v1beta1.ReasonDefinitionDeleted, Message: fmt.Sprintf(
 		"TrainingFramework %s is deleted, and %d jobs of kind %s are not over. They go on as GenericJobs, but what they show stands still, edits of them have no effect, "+
-			"and none is deleted when its time is over. Apply the definition again, or delete the jobs.", was.of.Name, n, was.kind.Kind)}}
+			"and none is deleted when its time is over. Apply the definition again, or delete the jobs.", was.definition.Name, n, was.kind.Kind)}}
 	announce.Warnings(ctx, list)
-	announce.Events(r.Recorder, was.of, list)
+	announce.Events(r.Recorder, was.definition, list)
 }
 
 // unfinished is how many jobs of a kind are not over.
-func (r *running) unfinished() (n int) {
+func (r *servedKind) unfinished() (n int) {
 	informer, one := r.jobs.(interface{ GetIndexer() toolscache.Indexer })
 	if !one {
 		return 0

@@ -27,11 +27,11 @@ func (r *Reconciler) kindOf(ctx context.Context, f *v1beta1.TrainingFramework) (
 		if f.Spec.Schema != nil {
 			way = "the operator makes it when the definition is accepted"
 		}
-		return judgement{reason: v1beta1.ReasonKindMissing, message: fmt.Sprintf("The cluster has no kind %s of %s: %s.", kind.Kind, kind.GroupVersion(), way)}, nil
+		return judgement{notServedReason: v1beta1.ReasonKindMissing, notServedMessage: fmt.Sprintf("The cluster has no kind %s of %s: %s.", kind.Kind, kind.GroupVersion(), way)}, nil
 	}
 	schemas, err := definition.SchemasOf(crd, f.Spec.Kind)
 	if err != nil {
-		return judgement{reason: v1beta1.ReasonKindMissing, message: err.Error() + ".", crd: crd}, nil
+		return judgement{notServedReason: v1beta1.ReasonKindMissing, notServedMessage: err.Error() + ".", crd: crd}, nil
 	}
 	return judgement{
 		crd:      crd,
@@ -120,23 +120,23 @@ func (r *Reconciler) makeKind(ctx context.Context, made *apiextensionsv1.CustomR
 		err := r.Live.Get(ctx, client.ObjectKeyFromObject(made), have)
 		if apierrors.IsNotFound(err) {
 			err = r.Client.Create(ctx, made)
-			is.message = fmt.Sprintf("CustomResourceDefinition %s has just been made.", made.Name)
+			is.notServedMessage = fmt.Sprintf("CustomResourceDefinition %s has just been made.", made.Name)
 			return is.answered(err)
 		}
 		if err != nil {
 			return is, fmt.Errorf("read CustomResourceDefinition %s: %w", made.Name, err)
 		}
-		is.message = whyNotServed(have)
+		is.notServedMessage = whyNotServed(have)
 	}
 	hash := have.Annotations[v1beta1.AnnotationSchema]
 	switch {
 	case have.Spec.Names.Kind != made.Spec.Names.Kind: // names have no capital letters
-		is.refusedFor = v1beta1.ReasonKindConflict
-		is.refused = fmt.Sprintf("spec.kind: CustomResourceDefinition %s is there, of kind %s. Call the kind something else: another definition with another kind.", have.Name, have.Spec.Names.Kind)
+		is.schemaReason = v1beta1.ReasonKindConflict
+		is.schemaMessage = fmt.Sprintf("spec.kind: CustomResourceDefinition %s is there, of kind %s. Call the kind something else: another definition with another kind.", have.Name, have.Spec.Names.Kind)
 		return is, nil
 	case hash == "" || have.Name != made.Name:
-		is.refusedFor = v1beta1.ReasonKindConflict
-		is.refused = fmt.Sprintf("spec.schema: CustomResourceDefinition %s is there, and the operator has not made it. Leave schema out to use it as it is, or delete it, which deletes its objects.", have.Name)
+		is.schemaReason = v1beta1.ReasonKindConflict
+		is.schemaMessage = fmt.Sprintf("spec.schema: CustomResourceDefinition %s is there, and the operator has not made it. Leave schema out to use it as it is, or delete it, which deletes its objects.", have.Name)
 		return is, nil
 	case hash == made.Annotations[v1beta1.AnnotationSchema] || have.DeletionTimestamp != nil:
 		return is, nil
@@ -154,11 +154,11 @@ const lacksSchemas = "The operator may not create and patch customresourcedefini
 func (is judgement) answered(err error) (judgement, error) {
 	switch {
 	case apierrors.IsForbidden(err) && is.crd != nil: // the kind as it was is served
-		is.refusedFor, is.refused = v1beta1.ReasonRightsMissing, lacksSchemas+" The apiserver says: "+err.Error()
+		is.schemaReason, is.schemaMessage = v1beta1.ReasonRightsMissing, lacksSchemas+" The apiserver says: "+err.Error()
 	case apierrors.IsForbidden(err):
-		is.reason, is.message = v1beta1.ReasonRightsMissing, lacksSchemas+" The apiserver says: "+err.Error()
+		is.notServedReason, is.notServedMessage = v1beta1.ReasonRightsMissing, lacksSchemas+" The apiserver says: "+err.Error()
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err): // a webhook's refusal is often the second
-		is.refusedFor, is.refused = v1beta1.ReasonInvalidDefinition, "spec.schema: "+err.Error()
+		is.schemaReason, is.schemaMessage = v1beta1.ReasonInvalidDefinition, "spec.schema: "+err.Error()
 	case err != nil:
 		return is, fmt.Errorf("write the CustomResourceDefinition of a TrainingFramework: %w", err)
 	}

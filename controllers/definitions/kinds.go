@@ -37,24 +37,24 @@ type Kinds struct {
 	cache  func() (cache.Options, error)
 
 	mu      sync.Mutex
-	running map[string]*running // by the name of the definition
+	running map[string]*servedKind // by the name of the definition
 	ended   sync.WaitGroup
 }
 
 // NewKinds returns no kinds yet. Scheme makes a scheme without them, and options those of a cache.
 func NewKinds(ctx context.Context, s *wiring.Shared, scheme func() (*runtime.Scheme, error), options func() (cache.Options, error)) *Kinds {
-	return &Kinds{Shared: s, ctx: ctx, scheme: scheme, cache: options, running: map[string]*running{}}
+	return &Kinds{Shared: s, ctx: ctx, scheme: scheme, cache: options, running: map[string]*servedKind{}}
 }
 
-// running is a kind that is watched.
-type running struct {
-	kind    schema.GroupVersionKind
-	of      *v1beta1.TrainingFramework // its name and UID
-	revised *training.Revised
-	plain   *training.Reconciler // what its reconcilers have in common
-	jobs    cache.Informer
-	basis   string // what revised was made from
-	stop    context.CancelFunc
+// servedKind is a kind that is watched.
+type servedKind struct {
+	kind       schema.GroupVersionKind
+	definition *v1beta1.TrainingFramework // its name and UID
+	revised    *training.Revised
+	shared     *training.Reconciler // what its reconcilers have in common
+	jobs       cache.Informer
+	builtFrom  string // what revised was made from
+	stop       context.CancelFunc
 }
 
 // Start implements manager.Runnable: the operator ends when the controllers have.
@@ -64,29 +64,29 @@ func (k *Kinds) Start(ctx context.Context) error {
 	return nil
 }
 
-// serve has the jobs of a definition's kind reconciled by its revisions. Basis changes with these. serve reports whether the cache is filled.
-func (k *Kinds) serve(f *v1beta1.TrainingFramework, s definition.Schemas, basis string) (filled bool, err error) {
+// serve has the jobs of a definition's kind reconciled by its revisions. BuiltFrom changes with these. serve reports whether the cache is filled.
+func (k *Kinds) serve(f *v1beta1.TrainingFramework, s definition.Schemas, builtFrom string) (filled bool, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	is := k.running[f.Name]
-	if is != nil && is.basis == basis {
-		return is.jobs.HasSynced(), nil
+	served := k.running[f.Name]
+	if served != nil && served.builtFrom == builtFrom {
+		return served.jobs.HasSynced(), nil
 	}
-	if is == nil {
+	if served == nil {
 		for name, other := range k.running { // the definition that it follows is not looked at yet
 			if other.kind.Kind == f.Spec.Kind.Kind {
 				k.stop(name)
 			}
 		}
-		if is, err = k.begin(f, s); err != nil {
+		if served, err = k.begin(f, s); err != nil {
 			return false, fmt.Errorf("watch %s: %w", f.Spec.Kind.Kind, err)
 		}
-		k.running[f.Name] = is
-	} else if err := is.serve(f, s); err != nil {
+		k.running[f.Name] = served
+	} else if err := served.serve(f, s); err != nil {
 		return false, err
 	}
-	is.basis = basis
-	return is.jobs.HasSynced(), nil
+	served.builtFrom = builtFrom
+	return served.jobs.HasSynced(), nil
 }
 
 // Kind is a kind of a definition, as the newest revision has it.
@@ -101,9 +101,9 @@ type Kind struct {
 func (k *Kinds) Known() (list []Kind) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for _, is := range k.running {
-		if is.jobs.HasSynced() {
-			list = append(list, Kind{is.kind, is.revised.Newest(), is.jobs})
+	for _, served := range k.running {
+		if served.jobs.HasSynced() {
+			list = append(list, Kind{served.kind, served.revised.Newest(), served.jobs})
 		}
 	}
 	slices.SortFunc(list, func(a, b Kind) int { return strings.Compare(a.Kind, b.Kind) })
@@ -111,67 +111,67 @@ func (k *Kinds) Known() (list []Kind) {
 }
 
 // end stops the controller of a definition's kind, and forgets what its cache holds. What it made stays. The kind that ran is returned.
-func (k *Kinds) end(name string) *running {
+func (k *Kinds) end(name string) *servedKind {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.stop(name)
 }
 
-func (k *Kinds) stop(name string) *running {
-	is := k.running[name]
-	if is != nil {
-		is.stop()
-		k.Counts.End(is.kind)
+func (k *Kinds) stop(name string) *servedKind {
+	served := k.running[name]
+	if served != nil {
+		served.stop()
+		k.Counts.End(served.kind)
 		delete(k.running, name)
 	}
-	return is
+	return served
 }
 
 // begin starts to watch a kind.
-func (k *Kinds) begin(f *v1beta1.TrainingFramework, s definition.Schemas) (*running, error) {
-	is := &running{kind: definition.KindOf(&f.Spec), of: named(f), revised: &training.Revised{Cache: k.Manager.GetCache()}}
-	jobs, err := k.cacheOf(is.kind)
+func (k *Kinds) begin(f *v1beta1.TrainingFramework, s definition.Schemas) (*servedKind, error) {
+	served := &servedKind{kind: definition.KindOf(&f.Spec), definition: named(f), revised: &training.Revised{Cache: k.Manager.GetCache()}}
+	jobs, err := k.cacheOf(served.kind)
 	if err != nil {
 		return nil, err
 	}
-	if is.plain, err = k.framework(is.kind, jobs); err != nil {
+	if served.shared, err = k.framework(served.kind, jobs); err != nil {
 		return nil, err
 	}
-	is.plain.Definition = f.Name
-	if err := is.serve(f, s); err != nil {
+	served.shared.Definition = f.Name
+	if err := served.serve(f, s); err != nil {
 		return nil, err
 	}
 	o := k.Options()
-	o.SkipNameValidation, o.LogConstructor = ptr.To(true), k.LogNaming(is.kind.Kind) // a kind may come again
-	o.Reconciler = k.Around(is.revised)
-	jobController, err := controller.NewUnmanaged(metrics.ControllerOf(is.kind), o)
+	o.SkipNameValidation, o.LogConstructor = ptr.To(true), k.LogNaming(served.kind.Kind) // a kind may come again
+	o.Reconciler = k.Around(served.revised)
+	jobController, err := controller.NewUnmanaged(metrics.ControllerOf(served.kind), o)
 	if err != nil {
 		return nil, err
 	}
 	for _, from := range []source.Source{
 		source.Kind[client.Object](jobs, &definition.Job{}, &handler.EnqueueRequestForObject{}),
-		&wake.Owners{Cache: k.Manager.GetCache(), Of: &v1beta1.GenericJob{}, Jobs: is.plain.SameName},
-		&wake.Owners{Cache: k.Manager.GetCache(), Of: &corev1.ConfigMap{}, Jobs: is.owner},
+		&wake.Owners{Cache: k.Manager.GetCache(), Of: &v1beta1.GenericJob{}, Jobs: served.shared.SameName},
+		&wake.Owners{Cache: k.Manager.GetCache(), Of: &corev1.ConfigMap{}, Jobs: served.owner},
 	} {
 		if err := jobController.Watch(from); err != nil {
 			return nil, err
 		}
 	}
 	ctx, stop := context.WithCancel(k.ctx)
-	if is.jobs, err = jobs.GetInformer(ctx, &definition.Job{}, cache.BlockUntilSynced(false)); err != nil {
+	if served.jobs, err = jobs.GetInformer(ctx, &definition.Job{}, cache.BlockUntilSynced(false)); err != nil {
 		stop()
 		return nil, err
 	}
-	is.stop = stop
-	k.Counts.Begin(is.kind)
+	served.stop = stop
+	k.Counts.Begin(served.kind)
 	k.run(ctx, f.Name, jobs.Start)
 	k.run(ctx, f.Name, jobController.Start)
-	return is, nil
+	return served, nil
 }
 
 // serve has jobs compiled by all revisions of the definition.
-func (r *running) serve(f *v1beta1.TrainingFramework, s definition.Schemas) error {
-	list, err := revisionsOf(f, s, r.plain)
+func (r *servedKind) serve(f *v1beta1.TrainingFramework, s definition.Schemas) error {
+	list, err := revisionsOf(f, s, r.shared)
 	if err == nil {
 		r.revised.Serve(f.Name, list...)
 	}
@@ -233,14 +233,14 @@ type twoCaches struct {
 
 // Get implements client.Reader.
 func (t twoCaches) Get(ctx context.Context, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
-	if _, is := o.(*definition.Job); is {
+	if _, served := o.(*definition.Job); served {
 		return t.jobs.Get(ctx, key, o, options...)
 	}
 	return t.Reader.Get(ctx, key, o, options...)
 }
 
 // owner is the job that controls an object.
-func (r *running) owner(_ context.Context, o client.Object) []ctrl.Request {
+func (r *servedKind) owner(_ context.Context, o client.Object) []ctrl.Request {
 	ref := metav1.GetControllerOf(o)
 	if ref == nil || ref.Kind != r.kind.Kind || ref.APIVersion != r.kind.GroupVersion().String() {
 		return nil

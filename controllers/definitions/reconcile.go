@@ -117,14 +117,14 @@ func (r *Reconciler) write(ctx context.Context, f *v1beta1.TrainingFramework) er
 
 // judgement is what stands in the way of serving a kind; nothing if reason is "".
 type judgement struct {
-	reason, message string
-	schemas         definition.Schemas
-	resource        schema.GroupVersionResource
-	version         string // of the CRD
-	crd             *apiextensionsv1.CustomResourceDefinition
+	notServedReason, notServedMessage string
+	schemas                           definition.Schemas
+	resource                          schema.GroupVersionResource
+	version                           string // of the CRD
+	crd                               *apiextensionsv1.CustomResourceDefinition
 
-	refusedFor, refused string // why the definition's own schema is not accepted
-	waitsForJobs        bool   // that are in its way
+	schemaReason, schemaMessage string // why the definition's own schema is not accepted
+	waitsForJobs                bool   // that are in its way
 }
 
 // judge checks a definition, and keeps it as a revision if it is accepted.
@@ -132,7 +132,7 @@ func (r *Reconciler) judge(ctx context.Context, f *v1beta1.TrainingFramework) (j
 	f.Status.ObservedGeneration = f.Generation
 	if message, err := r.conflict(ctx, f); err != nil || message != "" {
 		say(f, v1beta1.FrameworkAccepted, metav1.ConditionFalse, v1beta1.ReasonKindConflict, message)
-		return judgement{reason: v1beta1.ReasonKindConflict, message: message}, err
+		return judgement{notServedReason: v1beta1.ReasonKindConflict, notServedMessage: message}, err
 	}
 	is, err := r.kindOf(ctx, f)
 	if err != nil {
@@ -150,8 +150,8 @@ func (r *Reconciler) judge(ctx context.Context, f *v1beta1.TrainingFramework) (j
 	if err = r.accept(ctx, f, is, mistakes); err != nil {
 		return is, err
 	}
-	if is.reason == "" && len(f.Status.Revisions) == 0 {
-		is.reason, is.message = v1beta1.ReasonNotAccepted, "The definition is not accepted: see the condition Accepted."
+	if is.notServedReason == "" && len(f.Status.Revisions) == 0 {
+		is.notServedReason, is.notServedMessage = v1beta1.ReasonNotAccepted, "The definition is not accepted: see the condition Accepted."
 	}
 	return is, nil
 }
@@ -161,14 +161,14 @@ func (r *Reconciler) accept(ctx context.Context, f *v1beta1.TrainingFramework, i
 	switch {
 	case mistakes != nil:
 		message := mistakes.Error()
-		if is.reason != "" && f.Spec.Schema == nil {
-			message += "\nMore may be found when the kind is there. " + is.message
+		if is.notServedReason != "" && f.Spec.Schema == nil {
+			message += "\nMore may be found when the kind is there. " + is.notServedMessage
 		}
 		say(f, v1beta1.FrameworkAccepted, metav1.ConditionFalse, v1beta1.ReasonInvalidDefinition, message+meanwhile(f))
-	case is.refused != "":
-		say(f, v1beta1.FrameworkAccepted, metav1.ConditionFalse, is.refusedFor, is.refused+meanwhile(f))
-	case is.reason != "" && f.Spec.Schema == nil:
-		say(f, v1beta1.FrameworkAccepted, metav1.ConditionUnknown, is.reason, "What can be checked without the kind is right. "+is.message)
+	case is.schemaMessage != "":
+		say(f, v1beta1.FrameworkAccepted, metav1.ConditionFalse, is.schemaReason, is.schemaMessage+meanwhile(f))
+	case is.notServedReason != "" && f.Spec.Schema == nil:
+		say(f, v1beta1.FrameworkAccepted, metav1.ConditionUnknown, is.notServedReason, "What can be checked without the kind is right. "+is.notServedMessage)
 	default:
 		return r.keep(ctx, f)
 	}
@@ -249,19 +249,19 @@ func older(a, b *v1beta1.TrainingFramework) bool {
 
 // serve has the kind served, if nothing is in the way, and says how that stands. Again is when to look again.
 func (r *Reconciler) serve(ctx context.Context, f *v1beta1.TrainingFramework, is judgement) (again time.Duration, err error) {
-	if is.reason == "" {
+	if is.notServedReason == "" {
 		lacks, err := r.lacks(ctx, is.resource)
 		if err != nil {
 			return 0, err
 		}
 		if len(lacks) > 0 {
-			is.reason = v1beta1.ReasonRightsMissing
-			is.message = fmt.Sprintf("The operator may not: %s. Grant it by a ClusterRole with the label %s: \"true\".", strings.Join(lacks, "; "), LabelAggregate)
+			is.notServedReason = v1beta1.ReasonRightsMissing
+			is.notServedMessage = fmt.Sprintf("The operator may not: %s. Grant it by a ClusterRole with the label %s: \"true\".", strings.Join(lacks, "; "), LabelAggregate)
 		}
 	}
-	if is.reason != "" {
+	if is.notServedReason != "" {
 		r.kinds.end(f.Name)
-		say(f, v1beta1.FrameworkServing, metav1.ConditionFalse, is.reason, is.message)
+		say(f, v1beta1.FrameworkServing, metav1.ConditionFalse, is.notServedReason, is.notServedMessage)
 		return 0, nil
 	}
 	names := make([]string, 0, maxRevisions)

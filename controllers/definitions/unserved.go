@@ -37,14 +37,14 @@ type unserved struct {
 	mu   sync.Mutex
 	gone map[schema.GroupVersionKind]bool
 
-	told map[types.UID]bool // jobs that know
+	told map[schema.GroupVersionKind]map[types.UID]bool // jobs that know, of each kind
 }
 
 // lookForUnserved is how long such a job waits at most to be told.
 const lookForUnserved = 30 * time.Second
 
 func newUnserved(r *Reconciler, log logr.Logger) *unserved {
-	return &unserved{Reconciler: r, log: log, soon: make(chan struct{}, 1), gone: map[schema.GroupVersionKind]bool{}, told: map[types.UID]bool{}}
+	return &unserved{Reconciler: r, log: log, soon: make(chan struct{}, 1), gone: map[schema.GroupVersionKind]bool{}, told: map[schema.GroupVersionKind]map[types.UID]bool{}}
 }
 
 // add notes a kind whose definition is gone.
@@ -100,12 +100,10 @@ func (u *unserved) look(ctx context.Context) error {
 		kinds[kind] = true
 	}
 	u.mu.Unlock()
-	told, failed := map[types.UID]bool{}, error(nil)
+	maps.DeleteFunc(u.told, func(kind schema.GroupVersionKind, _ map[types.UID]bool) bool { return !kinds[kind] })
+	failed := error(nil)
 	for _, kind := range slices.SortedFunc(maps.Keys(kinds), func(a, b schema.GroupVersionKind) int { return strings.Compare(a.String(), b.String()) }) {
-		failed = errors.Join(failed, u.lookAt(ctx, kind, told)) // it hides no other kind
-	}
-	if failed == nil {
-		u.told = told // without those that are gone
+		failed = errors.Join(failed, u.lookAt(ctx, kind)) // it hides no other kind
 	}
 	return failed
 }
@@ -151,20 +149,23 @@ func (u *unserved) made(ctx context.Context, defined map[schema.GroupKind]bool) 
 }
 
 // lookAt tells the jobs of a kind. One that may not be listed, or is gone, has none that could be told.
-func (u *unserved) lookAt(ctx context.Context, kind schema.GroupVersionKind, told map[types.UID]bool) error {
+func (u *unserved) lookAt(ctx context.Context, kind schema.GroupVersionKind) error {
 	blank := func() *metav1.PartialObjectMetadataList {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
 		return list
 	}
-	seen, failed := 0, error(nil)
+	if u.told[kind] == nil {
+		u.told[kind] = map[types.UID]bool{}
+	}
+	seen, told, failed := 0, map[types.UID]bool{}, error(nil)
 	err := calls.Pages(ctx, u.Live, blank, calls.Many, func(page *metav1.PartialObjectMetadataList) (enough bool) {
 		for i := range page.Items {
 			job := &page.Items[i]
 			if failed = u.warn(ctx, kind, job); failed != nil {
 				return true
 			}
-			u.told[job.UID], told[job.UID] = true, true
+			u.told[kind][job.UID], told[job.UID] = true, true
 		}
 		seen += len(page.Items)
 		return seen >= maxStored
@@ -178,12 +179,13 @@ func (u *unserved) lookAt(ctx context.Context, kind schema.GroupVersionKind, tol
 	if err != nil {
 		return fmt.Errorf("look for jobs of kind %s: %w", kind.Kind, err)
 	}
+	u.told[kind] = told // without those that are gone
 	return nil
 }
 
 // warn tells a job that is not over, once.
 func (u *unserved) warn(ctx context.Context, kind schema.GroupVersionKind, job *metav1.PartialObjectMetadata) error {
-	if u.told[job.UID] || job.DeletionTimestamp != nil {
+	if u.told[kind][job.UID] || job.DeletionTimestamp != nil {
 		return nil
 	}
 	made := &v1beta1.GenericJob{}

@@ -2,6 +2,8 @@ package dependents
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -14,6 +16,10 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/controllers/calls"
 )
+
+// annotationAutoscaler holds a hash of the spec that was wanted. It shows that a part is wanted no more, such as a metric: the stored spec does not
+// show that, for the apiserver and webhooks add parts of their own.
+const annotationAutoscaler = "batch.tensorstack.dev/autoscaler-hash"
 
 // Autoscaler brings a job's HorizontalPodAutoscaler to what is wanted; nil deletes it. An autoscaler of the job's name that somebody else owns is left
 // alone, and the job trains without one.
@@ -30,11 +36,12 @@ func Autoscaler(ctx context.Context, job calls.Owner, want *autoscalingv2.Horizo
 		return nil
 	case want == nil:
 		err = job.Client.Delete(ctx, have, client.Preconditions{UID: &have.UID})
-	case equality.Semantic.DeepDerivative(*want, have.Spec):
+	case have.Annotations[annotationAutoscaler] == hashOf(*want) && equality.Semantic.DeepDerivative(*want, have.Spec):
 		return nil
 	default:
 		have = have.DeepCopy()
 		have.Spec = *want
+		metav1.SetMetaDataAnnotation(&have.ObjectMeta, annotationAutoscaler, hashOf(*want))
 		err = job.Client.Update(ctx, have)
 	}
 	if client.IgnoreNotFound(err) != nil {
@@ -52,6 +59,7 @@ func createAutoscaler(ctx context.Context, job calls.Owner, want autoscalingv2.H
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: job.Object.GetNamespace(), Name: job.Object.GetName(),
 			Labels:          map[string]string{v1beta1.LabelJobUID: string(job.Object.GetUID())},
+			Annotations:     map[string]string{annotationAutoscaler: hashOf(want)},
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job.Object, job.Kind)},
 		},
 		Spec: want,
@@ -63,4 +71,12 @@ func createAutoscaler(ctx context.Context, job calls.Owner, want autoscalingv2.H
 		return calls.Refuse(refusal.Reason, what+": "+refusal.Message)
 	}
 	return err
+}
+
+func hashOf(spec autoscalingv2.HorizontalPodAutoscalerSpec) string {
+	raw, err := json.Marshal(spec)
+	if err != nil {
+		panic(err) // it is made of plain types
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(raw))[:16]
 }

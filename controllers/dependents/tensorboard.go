@@ -53,7 +53,7 @@ func TensorBoard(ctx context.Context, job calls.Owner, want *framework.TensorBoa
 	case err != nil:
 		return nil, 0, err
 	}
-	wake := p.wake
+	wake := p.requeueAfter
 	if wake == 0 && *board.Deployment.Spec.Replicas > 0 && p.seen.Deployment != nil && !tensorboard.Available(p.seen.Deployment) {
 		wake = nextLook(p.seen.Deployment, now)
 		if p.seen.Pods, err = p.pods(ctx); err != nil {
@@ -81,10 +81,10 @@ func nextLook(d *appsv1.Deployment, now time.Time) time.Duration {
 // boardReconcile is one reconcile of the TensorBoard of one job.
 type boardReconcile struct {
 	calls.Owner
-	finished bool
-	current  bool // the job was read live, and has not changed
-	seen     tensorboard.Seen
-	wake     time.Duration
+	finished     bool
+	current      bool // the job was read live, and has not changed
+	seen         tensorboard.Seen
+	requeueAfter time.Duration
 }
 
 // bring creates what is missing and updates what is different.
@@ -156,7 +156,15 @@ func (p *boardReconcile) find(ctx context.Context, want, have client.Object) (cl
 }
 
 func describe(o client.Object) string {
-	return fmt.Sprintf("%s %s/%s", o.GetObjectKind().GroupVersionKind().Kind, o.GetNamespace(), o.GetName())
+	return fmt.Sprintf("%s %s/%s", kindOf(o), o.GetNamespace(), o.GetName())
+}
+
+// kindOf is the kind of a part of a TensorBoard, for users. What a cache or the apiserver returns does not say its kind.
+func kindOf(o client.Object) string {
+	if _, is := o.(*corev1.Service); is {
+		return "Service"
+	}
+	return "Deployment"
 }
 
 // fence reports whether the job is still the one that was read. It reads the job live once in a reconcile. If it is false, the write of the status that
@@ -168,7 +176,7 @@ func (p *boardReconcile) fence(ctx context.Context) (bool, error) {
 	var err error
 	p.current, err = p.IsCurrent(ctx)
 	if !p.current {
-		p.wake = calls.RetrySoon
+		p.requeueAfter = calls.RetrySoon
 	}
 	return p.current, err
 }
@@ -179,10 +187,10 @@ func (p *boardReconcile) update(ctx context.Context, have, to client.Object) err
 	err := p.Client.Patch(ctx, to, client.MergeFromWithOptions(have, client.MergeFromWithOptimisticLock{}))
 	switch {
 	case calls.Outdated(err):
-		p.wake = calls.RetrySoon
+		p.requeueAfter = calls.RetrySoon
 		return nil
 	case err != nil:
-		return calls.Explain(fmt.Sprintf("update %T %s/%s", have, have.GetNamespace(), have.GetName()), err)
+		return calls.Explain("update "+describe(have), err)
 	}
 	if to.GetResourceVersion() != have.GetResourceVersion() && p.seen.Action == tensorboard.ActionNone {
 		p.seen.Action = tensorboard.ActionUpdate
@@ -197,18 +205,18 @@ func (p *boardReconcile) remove(ctx context.Context) (time.Duration, error) {
 		if err := p.Client.Get(ctx, key, have); apierrors.IsNotFound(err) {
 			continue
 		} else if err != nil {
-			return 0, fmt.Errorf("read %T %s: %w", have, key, err)
+			return 0, fmt.Errorf("read %s %s: %w", kindOf(have), key, err)
 		}
 		if !metav1.IsControlledBy(have, p.Object) || have.GetDeletionTimestamp() != nil {
 			continue
 		}
 		if current, err := p.fence(ctx); err != nil || !current {
-			return p.wake, err
+			return p.requeueAfter, err
 		}
 		uid := have.GetUID()
 		err := p.Client.Delete(ctx, have, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
 		if client.IgnoreNotFound(err) != nil {
-			return 0, fmt.Errorf("delete %T %s: %w", have, key, err)
+			return 0, fmt.Errorf("delete %s %s: %w", kindOf(have), key, err)
 		}
 	}
 	return 0, nil

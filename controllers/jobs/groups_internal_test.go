@@ -34,7 +34,7 @@ func TestOfALargePodGroupAReconcileKeepsWhatItCompares(t *testing.T) {
 	job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "u"}}
 	job.Spec.Scheduler = &v1beta1.SchedulePolicy{Kubernetes: &v1beta1.KubernetesScheduler{}}
 	version := build.GangVersions(job)[0]
-	own := build.GangObject(job, build.Group{Number: 4, Least: 3}, version)
+	own := build.GangObject(job, build.Group{Number: 4, MinMember: 3}, version)
 	own.SetUID("g")
 	own.SetResourceVersion("7")
 	owners := own.GetOwnerReferences()
@@ -50,8 +50,8 @@ func TestOfALargePodGroupAReconcileKeepsWhatItCompares(t *testing.T) {
 	found, err := (&Reconciler{Client: large}).podGroups(t.Context(), job, version)
 	require.NoError(t, err)
 	require.Len(t, found, 1)
-	require.True(t, build.Has(found, build.GangObject(job, build.Group{Number: 4, Least: 3}, version)), "it is seen to be what is wanted")
-	require.False(t, build.Has(found, build.GangObject(job, build.Group{Number: 4, Least: 2}, version)))
+	require.True(t, build.Has(found, build.GangObject(job, build.Group{Number: 4, MinMember: 3}, version)), "it is seen to be what is wanted")
+	require.False(t, build.Has(found, build.GangObject(job, build.Group{Number: 4, MinMember: 2}, version)))
 	require.EqualValues(t, "g", found[0].GetUID(), "it can be deleted")
 	require.Equal(t, "7", found[0].GetResourceVersion())
 	raw, err := json.Marshal(found[0])

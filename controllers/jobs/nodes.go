@@ -50,11 +50,11 @@ func (r *Reconciler) lostNodes(w kernel.World) (names []string) {
 		return nil
 	}
 	placed := len(w.Pods) >= replicasOf(w.Job) && !slices.ContainsFunc(w.Pods, func(p *corev1.Pod) bool { return !podstate.Scheduled(p) })
-	remembered := r.memory.Of(w.Job)
-	if placed || w.Now.Before(remembered.nextLost) && remembered.nextLost.Sub(w.Now) <= kernel.LostInterval {
+	m := r.memory.Of(w.Job)
+	if placed || w.Now.Before(m.nextLost) && m.nextLost.Sub(w.Now) <= kernel.LostInterval {
 		return nil
 	}
-	remembered.nextLost = w.Now.Add(kernel.LostInterval)
+	m.nextLost = w.Now.Add(kernel.LostInterval)
 	for _, n := range w.Job.Status.AvoidedNodes {
 		if isLost(n) {
 			names = append(names, n.Node)

@@ -30,7 +30,7 @@ const mostGroups = 20
 
 // observe reads the world of a job. Orphans are pods of an earlier job of the same name, which need to be let go.
 func (r *Reconciler) observe(ctx context.Context, job *v1beta1.GenericJob) (kernel.World, []*corev1.Pod, error) {
-	w := kernel.World{Job: job, Now: r.Clock.Now(), Settings: r.Settings, Most: r.memory.Of(job).refusals.Plans(r.MostActions)}
+	w := kernel.World{Job: job, Now: r.Clock.Now(), Settings: r.Settings, MaxCreates: r.memory.Of(job).refusals.Plans(r.MostActions)}
 	pods, err := r.podsOf(ctx, job)
 	if err != nil {
 		return w, nil, err

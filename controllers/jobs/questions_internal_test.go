@@ -177,7 +177,7 @@ func TestAPodThatIsAwaitedIsAskedSoonAfterItIsBack(t *testing.T) {
 
 // JSON writes a character that a terminal obeys, and a bracket, as six bytes. Whose report is cut is never heard, and is awaited for ever.
 func TestTheLongestReportIsRead(t *testing.T) {
-	end := &inplace.Held{Attempt: 1 << 30, Code: 255, Began: time.Now().UTC(), Ended: time.Now().UTC(), Message: strings.Repeat("<", inplace.MaxMessage)}
+	end := &inplace.End{Attempt: 1 << 30, Code: 255, Began: time.Now().UTC(), Ended: time.Now().UTC(), Message: strings.Repeat("<", inplace.MaxMessage)}
 	pod, door := present(t)
 	go func() {
 		c, err := door.Accept()

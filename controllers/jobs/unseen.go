@@ -27,9 +27,9 @@ type beginning struct{ modeGeneration, jobAttempt int32 }
 // its cache does not show yet. A cache never goes back, so one look for each beginning is enough.
 func (r *Reconciler) seesAll(ctx context.Context, w kernel.World, actions []kernel.Action) (bool, error) {
 	job := w.Job
-	now, memory := beginning{job.Status.ModeGeneration, job.Status.JobAttempt}, r.memory.Of(job)
+	current, m := beginning{job.Status.ModeGeneration, job.Status.JobAttempt}, r.memory.Of(job)
 	creates := slices.ContainsFunc(actions, func(a kernel.Action) bool { return a.Verb == kernel.CreatePod })
-	if !creates || now == (beginning{}) || now == memory.sawAll {
+	if !creates || current == (beginning{}) || current == m.sawAll {
 		return true, nil
 	}
 	unseen, err := r.unseenPod(ctx, w)
@@ -41,7 +41,7 @@ func (r *Reconciler) seesAll(ctx context.Context, w kernel.World, actions []kern
 		log.FromContext(ctx).Info("no pod is created yet: the cache does not show one that may run", "pod", unseen)
 		return false, nil
 	}
-	memory.sawAll = now
+	m.sawAll = current
 	return true, nil
 }
 
@@ -51,7 +51,7 @@ func (r *Reconciler) unseenPod(ctx context.Context, w kernel.World) (name string
 	for _, pod := range w.Pods {
 		seen[pod.UID] = true
 	}
-	err = calls.MayRun(ctx, r.Live, w.Job, func(p *metav1.PartialObjectMetadata) (enough bool) {
+	err = calls.PodsNotOver(ctx, r.Live, w.Job, func(p *metav1.PartialObjectMetadata) (enough bool) {
 		if !seen[p.UID] && isFound(p, w.Job) {
 			name = p.Name
 		}

@@ -19,7 +19,7 @@ const (
 
 var waitReasons = []string{
 	// Blocked: somebody has to do something.
-	v1beta1.ReasonInvalidSpec, v1beta1.ReasonNameConflict, v1beta1.ReasonCreateFailed, v1beta1.ReasonRefused, v1beta1.ReasonGangUnavailable,
+	v1beta1.ReasonInvalidSpec, v1beta1.ReasonInvalidDefinition, v1beta1.ReasonRevisionUnknown, v1beta1.ReasonNameConflict, v1beta1.ReasonCreateFailed, v1beta1.ReasonRefused, v1beta1.ReasonGangUnavailable,
 	v1beta1.ReasonSchedulerSilent, v1beta1.ReasonScaleRefused, v1beta1.ReasonPodRejected, v1beta1.ReasonLedgerUnreadable, ReasonNoGenericJob,
 	// A queue.
 	v1beta1.ReasonQueued, v1beta1.ReasonEvicted,

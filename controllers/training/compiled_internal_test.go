@@ -155,7 +155,7 @@ func TestAnEditThatIsUndoneBesideOneThatWaitsIsToldOnce(t *testing.T) {
 	edited.Generation, edited.Spec.CleanUpPolicy = 2, v1beta1.CleanUpAll
 	m := newMarking(t, edited)
 	refused := errors.New("immutable unless the job is paused")
-	_, err := m.updateRest(t.Context(), m.owner, m.read(t), framework.Program{}, refused)
+	_, err := m.updateAllowed(t.Context(), m.owner, m.read(t), framework.Program{}, refused)
 	require.NoError(t, err)
 	require.Empty(t, m.read(t).Spec.CleanUpPolicy)
 	require.Len(t, m.told.Events, 2, "of both objects")
@@ -166,7 +166,7 @@ func TestAnEditThatIsUndoneBesideOneThatWaitsIsToldOnce(t *testing.T) {
 	undone := m.read(t)
 	undone.Generation = 3
 	program := framework.Program{Spec: v1beta1.GenericJobSpec{CleanUpPolicy: v1beta1.CleanUpNone}}
-	_, err = m.updateRest(t.Context(), m.owner, undone, program, refused)
+	_, err = m.updateAllowed(t.Context(), m.owner, undone, program, refused)
 	require.NoError(t, err)
 	require.Equal(t, 2, m.updates)
 	require.Empty(t, m.told.Events, "nobody but its owner has edited it since")
@@ -183,7 +183,7 @@ func TestARefusedRestOfAnUpdateHoldsUpNoStatus(t *testing.T) {
 		"one that is too large, too": apierrors.NewRequestEntityTooLargeError("limit is 3145728"),
 	} {
 		m.answer = refusal
-		out, err := m.updateRest(t.Context(), m.owner, m.read(t), framework.Program{}, errors.New("immutable unless the job is paused"))
+		out, err := m.updateAllowed(t.Context(), m.owner, m.read(t), framework.Program{}, errors.New("immutable unless the job is paused"))
 		require.NoError(t, err, name)
 		require.Equal(t, v1beta1.JobRunning, out.status.Phase, name)
 	}

@@ -24,12 +24,23 @@ func (e *DefinitionError) Error() string {
 // Unwrap returns what is wrong.
 func (e *DefinitionError) Unwrap() error { return e.Err }
 
-// reasonFor is the reason of a job that fails since nothing can be made of it.
+// revisionUnknownError says that no revision that is kept compiled a job. Neither the job nor a definition is wrong.
+type revisionUnknownError string
+
+// Error says which revision did.
+func (e revisionUnknownError) Error() string { return string(e) }
+
+// reasonFor is the reason of a job of which nothing can be made.
 func reasonFor(invalid error) string {
-	if wrong := (*DefinitionError)(nil); errors.As(invalid, &wrong) {
+	wrong, unknown := (*DefinitionError)(nil), revisionUnknownError("")
+	switch {
+	case errors.As(invalid, &wrong):
 		return v1beta1.ReasonInvalidDefinition
+	case errors.As(invalid, &unknown):
+		return v1beta1.ReasonRevisionUnknown
+	default:
+		return v1beta1.ReasonInvalidSpec
 	}
-	return v1beta1.ReasonInvalidSpec
 }
 
 // refusedSpec says what to do where the apiserver does not take what a job compiles to.

@@ -89,7 +89,7 @@ func (r *Reconciler) reject(ctx context.Context, job client.Object, invalid erro
 	case err != nil:
 		return outcome{}, fmt.Errorf("look for the GenericJob of %s %s/%s: %w", r.Kind.Kind, job.GetNamespace(), job.GetName(), err)
 	default:
-		return outcome{retry: calls.RetrySoon}, nil
+		return outcome{requeueAfter: calls.RetrySoon}, nil
 	}
 }
 
@@ -118,7 +118,7 @@ func (r *Reconciler) refusal(ctx context.Context, job client.Object, have *v1bet
 		reason = v1beta1.ReasonCreateFailed
 	}
 	out := r.block(job, have, reason, refusal.Message+next)
-	out.retry = min(max(r.Clock.Now().Sub(job.GetCreationTimestamp().Time), time.Second), time.Minute)
+	out.requeueAfter = min(max(r.Clock.Now().Sub(job.GetCreationTimestamp().Time), time.Second), time.Minute)
 	out.refused = true
 	return out, nil
 }
@@ -157,7 +157,7 @@ func foreign(have *v1beta1.GenericJob) string {
 }
 
 func warnings(program framework.Program) []kernel.Event {
-	list := unwatched(program)
+	list := ignoredFields(program)
 	for _, w := range program.Warnings {
 		list = append(list, kernel.Event{Warning: true, Reason: w.Reason, Message: w.Message})
 	}
@@ -174,8 +174,8 @@ func warnings(program framework.Program) []kernel.Event {
 	return list
 }
 
-// unwatched returns the warnings about fields of the run policy that have no effect on this job.
-func unwatched(program framework.Program) (list []kernel.Event) {
+// ignoredFields returns the warnings about fields of the run policy that have no effect on this job.
+func ignoredFields(program framework.Program) (list []kernel.Event) {
 	for _, why := range spec.WhyNoHeartbeat(&program.Spec, false) {
 		list = append(list, kernel.Event{Warning: true, Reason: v1beta1.ReasonFieldIgnored, Message: "spec.runPolicy.heartbeat is set, but " + why + "."})
 	}
@@ -266,7 +266,7 @@ func (r *Reconciler) bringBoard(ctx context.Context, job client.Object, want *fr
 		state.Note = text.Cut(state.Note, text.Max)
 	}
 	out.board = func(o client.Object) { r.MirrorTensorBoard(o, state) }
-	out.retry = calls.Sooner(out.retry, wake)
+	out.requeueAfter = calls.Sooner(out.requeueAfter, wake)
 	// In this reconcile the state tells what was just done. The next one does nothing, so it tells what is wrong.
 	if state == nil || state.Type != corev1.EventTypeWarning || state.Action != tensorboard.ActionNone {
 		return nil

@@ -98,9 +98,9 @@ func Compile(f framework.Registration, kind string, job client.Object) (framewor
 
 // reconcile brings what the job owns to what was compiled, and writes the job's status.
 func (r *Reconciler) reconcile(ctx context.Context, job client.Object, program framework.Program, invalid error) (ctrl.Result, error) {
-	next := r.bring
+	next := r.reconcileUnfinished
 	if r.finished(job) {
-		next = r.rest
+		next = r.reconcileFinished
 	}
 	out, err := next(ctx, job, program, invalid)
 	if err == nil && !out.refused {
@@ -122,16 +122,16 @@ func (r *Reconciler) reconcile(ctx context.Context, job client.Object, program f
 	}
 	err = r.show(ctx, job, out)
 	if left, limited := r.timeToLive(job, program); limited && err == nil { // the reconcile may just have finished the job
-		out.retry = max(left, time.Second)
+		out.requeueAfter = calls.Sooner(out.requeueAfter, max(left, time.Second))
 	}
 	if apierrors.IsConflict(err) {
 		r.Counts.Stopped(r.Kind, metrics.ByConflict)
-		err, out.retry = nil, calls.RetrySoon
+		err, out.requeueAfter = nil, calls.RetrySoon
 	}
 	if err = errors.Join(err, besides); err == nil {
-		r.Memory.Of(job).refused.Rest()
+		r.Memory.Of(job).refused.NothingRefused()
 	}
-	return ctrl.Result{RequeueAfter: out.retry}, err
+	return ctrl.Result{RequeueAfter: out.requeueAfter}, err
 }
 
 // finished reports whether the job is over. Nothing is created for it any more, even if its GenericJob is deleted.
@@ -146,18 +146,18 @@ func (r *Reconciler) owner(job client.Object) calls.Owner {
 
 // outcome is what a reconcile shows in the job's status and events, and when the next reconcile is due.
 type outcome struct {
-	status *v1beta1.GenericJobStatus // nil leaves the status as it is
-	board  func(client.Object)       // writes the state of the TensorBoard into the status; nil leaves it as it is
-	events []kernel.Event
-	retry  time.Duration
+	status       *v1beta1.GenericJobStatus // nil leaves the status as it is
+	board        func(client.Object)       // writes the state of the TensorBoard into the status; nil leaves it as it is
+	events       []kernel.Event
+	requeueAfter time.Duration
 	// refused says that the apiserver refuses something that the job needs.
 	refused bool
 	// neverStarted says that the job ends without a GenericJob. The metrics count ends by GenericJobs, so this end is counted here.
 	neverStarted bool
 }
 
-// bring creates the job's GenericJob, or brings it to what was compiled.
-func (r *Reconciler) bring(ctx context.Context, job client.Object, program framework.Program, invalid error) (outcome, error) {
+// reconcileUnfinished creates the job's GenericJob, or brings it to what was compiled.
+func (r *Reconciler) reconcileUnfinished(ctx context.Context, job client.Object, program framework.Program, invalid error) (outcome, error) {
 	have := &v1beta1.GenericJob{}
 	err := r.Client.Get(ctx, client.ObjectKeyFromObject(job), have)
 	switch {
@@ -170,13 +170,13 @@ func (r *Reconciler) bring(ctx context.Context, job client.Object, program frame
 	case have.DeletionTimestamp != nil:
 		return r.follow(job, have, false), nil // its end leads to the next reconcile
 	case have.Annotations[v1beta1.AnnotationFrameworkRevision] != r.Revision && r.Revision != "":
-		return outcome{retry: calls.RetrySoon}, nil // another revision compiled it, which the cache has just shown
+		return outcome{requeueAfter: calls.RetrySoon}, nil // another revision compiled it, which the cache has just shown
 	case invalid != nil:
-		return r.block(job, have, v1beta1.ReasonInvalidSpec, invalid.Error()+". Until then the job goes on as it was."), nil
+		return r.block(job, have, reasonFor(invalid), invalid.Error()+". Until then the job goes on as it was."), nil
 	case equality.Semantic.DeepEqual(have.Spec, program.Spec):
 		return r.keep(ctx, job, have, program)
 	case isCompiledOtherwise(job, have):
-		return r.updateRest(ctx, job, have, program, errCompiledOtherwise)
+		return r.updateAllowed(ctx, job, have, program, errCompiledOtherwise)
 	default:
 		return r.update(ctx, job, have, program)
 	}
@@ -218,9 +218,9 @@ func (r *Reconciler) update(ctx context.Context, job client.Object, have *v1beta
 		out.events = warnings(program)
 		return out, nil
 	case calls.Outdated(err):
-		return outcome{retry: calls.RetrySoon}, nil
+		return outcome{requeueAfter: calls.RetrySoon}, nil
 	case calls.Invalid(err), calls.TooLarge(err):
-		return r.updateRest(ctx, job, have, program, err)
+		return r.updateAllowed(ctx, job, have, program, err)
 	default:
 		return r.refusal(ctx, job, have, calls.Explain(fmt.Sprintf("update GenericJob %s/%s", have.Namespace, have.Name), err))
 	}

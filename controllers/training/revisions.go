@@ -66,15 +66,15 @@ func (r *revisions) of(name string) *Reconciler {
 // unknown returns a revision in place of one that is not kept any more. It compiles nothing, so edits of its jobs have no effect. The time to live of
 // its jobs comes from the newest revision: without one, they would stay for ever.
 func unknown(of, name string, like framework.Registration) framework.Registration {
-	what := fmt.Sprintf("revision %s of TrainingFramework %s compiled it, which is not kept any more", name, of)
+	why := revisionUnknownError(fmt.Sprintf("revision %s of TrainingFramework %s compiled it, which is not kept any more", name, of))
 	if name == "" {
-		what = fmt.Sprintf("it was not compiled by TrainingFramework %s", of)
+		why = revisionUnknownError(fmt.Sprintf("it was not compiled by TrainingFramework %s", of))
 	}
 	newest := like.Compile
 	like.Revision = name
 	like.Compile = func(job client.Object) (framework.Program, error) {
 		program, _ := newest(job) // what is wrong with it concerns other jobs
-		return framework.Program{TTLSecondsAfterFinished: program.TTLSecondsAfterFinished}, fmt.Errorf("edits of the job have no effect: %s. Create the job again to have it compiled anew", what)
+		return framework.Program{TTLSecondsAfterFinished: program.TTLSecondsAfterFinished}, fmt.Errorf("edits of the job have no effect: %w. Create the job again to have it compiled anew", why)
 	}
 	return like
 }

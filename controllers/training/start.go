@@ -33,7 +33,7 @@ func (r *Reconciler) start(ctx context.Context, job client.Object, program frame
 		r.Counts.Stopped(r.Kind, metrics.ByFence)
 	}
 	if err != nil || !current {
-		return outcome{retry: calls.RetrySoon}, err
+		return outcome{requeueAfter: calls.RetrySoon}, err
 	}
 	if err := r.provideData(ctx, job, program.Data); err != nil {
 		return r.refusal(ctx, job, nil, err)

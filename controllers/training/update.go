@@ -58,9 +58,9 @@ func isCompiledOtherwise(job client.Object, have *v1beta1.GenericJob) bool {
 	return err == nil && observed == job.GetGeneration()
 }
 
-// updateRest updates what a running GenericJob may change, after the whole update was refused or would have been wrong. So a change that has to wait for
+// updateAllowed updates what a running GenericJob may change, after the whole update was refused or would have been wrong. So a change that has to wait for
 // a pause does not keep a job from being scaled. The job is blocked until the rest can be updated, too.
-func (r *Reconciler) updateRest(ctx context.Context, job client.Object, have *v1beta1.GenericJob, program framework.Program, refused error) (outcome, error) {
+func (r *Reconciler) updateAllowed(ctx context.Context, job client.Object, have *v1beta1.GenericJob, program framework.Program, refused error) (outcome, error) {
 	want := have.DeepCopy()
 	want.Spec = untilPaused(&have.Spec, program)
 	if !equality.Semantic.DeepEqual(want.Spec, have.Spec) {
@@ -69,7 +69,7 @@ func (r *Reconciler) updateRest(ctx context.Context, job client.Object, have *v1
 		case err == nil:
 			r.reportUndone(job, have)
 		case calls.Outdated(err):
-			return outcome{retry: calls.RetrySoon}, nil
+			return outcome{requeueAfter: calls.RetrySoon}, nil
 		case !calls.Invalid(err) && !calls.TooLarge(err):
 			return r.refusal(ctx, job, have, calls.Explain(fmt.Sprintf("update GenericJob %s/%s", have.Namespace, have.Name), err))
 		}
@@ -84,8 +84,11 @@ func untilPaused(have *v1beta1.GenericJobSpec, program framework.Program) v1beta
 	kept.ReplicaSpecs = nil
 	for i := range have.ReplicaSpecs {
 		r := have.ReplicaSpecs[i].DeepCopy()
-		if at := slices.IndexFunc(wanted.ReplicaSpecs, func(w v1beta1.ReplicaSpec) bool { return w.Type == r.Type }); at >= 0 && program.Elastic {
-			r.Replicas = wanted.ReplicaSpecs[at].Replicas
+		if at := slices.IndexFunc(wanted.ReplicaSpecs, func(w v1beta1.ReplicaSpec) bool { return w.Type == r.Type }); at >= 0 {
+			r.StartPolicy = wanted.ReplicaSpecs[at].StartPolicy
+			if program.Elastic {
+				r.Replicas = wanted.ReplicaSpecs[at].Replicas
+			}
 		}
 		kept.ReplicaSpecs = append(kept.ReplicaSpecs, *r)
 	}

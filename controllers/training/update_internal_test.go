@@ -63,3 +63,12 @@ func TestUntilAPauseAJobKeepsWhatItsCRDWouldNotLetChange(t *testing.T) {
 		require.Equal(t, waits[name], reflect.ValueOf(kept).Field(i).IsZero(), "%s: kept, if it may not change; else as it is wanted", name)
 	}
 }
+
+// A definition may have its users edit startPolicy, which needs no pause.
+func TestUntilAPauseAJobFollowsItsStartPolicy(t *testing.T) {
+	have := &v1beta1.GenericJobSpec{ReplicaSpecs: []v1beta1.ReplicaSpec{{Type: "worker", Auxiliary: true}}}
+	wanted := v1beta1.GenericJobSpec{ReplicaSpecs: []v1beta1.ReplicaSpec{{Type: "worker", StartPolicy: v1beta1.StartAfterOthers}}}
+	kept := untilPaused(have, framework.Program{Spec: wanted}).ReplicaSpecs[0]
+	require.Equal(t, v1beta1.StartAfterOthers, kept.StartPolicy)
+	require.True(t, kept.Auxiliary, "which waits for the pause")
+}

@@ -109,7 +109,7 @@ func rawPods(ns string, jobs, replicas int) []*corev1.Pod {
 	for j := range jobs {
 		job := newJob(fmt.Sprintf("bench-%d", j), int32(replicas))
 		job.Namespace, job.UID = ns, types.UID(fmt.Sprintf("00000000-0000-4000-8000-%012d", j))
-		builder := kernel.NewBuilder(job, kernel.Settings{})
+		builder := kernel.NewPodBuilder(job, kernel.Settings{})
 		for rank := range replicas {
 			pod := builder.Pod(kernel.Action{Verb: kernel.CreatePod, Type: "worker", Rank: rank})
 			delete(pod.Labels, v1beta1.LabelJobUID)

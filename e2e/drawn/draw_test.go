@@ -104,7 +104,7 @@ func TestDrawnJobsAreLegal(t *testing.T) {
 		job := j.Manifest(ns.Name)
 		require.NoError(t, c.Create(t.Context(), job), "%s", j)
 		gj := genericJobOf(t, job)
-		require.Empty(t, spec.Invalid(gj, spec.Tasks(gj, false), spec.NewExpander(gj, false)), "%s", j)
+		require.Empty(t, spec.Invalid(gj, spec.ReplicaTypes(gj, false), spec.NewExpander(gj, false)), "%s", j)
 		for _, o := range j.Restrictions(ns.Name) {
 			if _, is := o.(*corev1.ResourceQuota); is {
 				require.NoError(t, c.Create(t.Context(), o, client.DryRunAll), "%s", j)

@@ -18,7 +18,7 @@ func (l *Life) holds(p *corev1.Pod) bool {
 func (l *Life) hold(p *corev1.Pod, w *wrapper, code int32) {
 	l.say("%s: its code of attempt %d fails with %d, and its wrapper stays", keyOf(p), w.ran, code)
 	w.runs, w.heard = false, false
-	w.held = &inplace.Held{Attempt: w.ran, Code: code, Began: l.onNode(p), Ended: l.onNode(p), Message: l.withStep(p, "")}
+	w.held = &inplace.End{Attempt: w.ran, Code: code, Began: l.onNode(p), Ended: l.onNode(p), Message: l.withStep(p, "")}
 }
 
 func (l *Life) isHeldTooLong(p *corev1.Pod, w *wrapper) bool {

@@ -22,7 +22,7 @@ type wrapper struct {
 	down       bool          // its container has ended, and the kubelet has not started it again yet
 	stranded   bool          // ... nor ever will
 	untold     bool          // its container runs again, and the kubelet has not told so yet
-	held       *inplace.Held // how its code has failed, while it waits for an order
+	held       *inplace.End  // how its code has failed, while it waits for an order
 	heard      bool          // an operator was told that
 	raises     bool          // the restart count will be raised once too often
 	extra      int           // by how much the kubelet has done so
@@ -30,7 +30,7 @@ type wrapper struct {
 
 // wraps is the wrapper of a pod; nil of one that does not restart in place, or does not run.
 func (l *Life) wraps(p *corev1.Pod) *wrapper {
-	if !podstate.Restarts(p) || p.Status.Phase != corev1.PodRunning {
+	if !podstate.RestartsInPlace(p) || p.Status.Phase != corev1.PodRunning {
 		return nil
 	}
 	w := l.wrappers[p.UID]
@@ -56,7 +56,7 @@ func orderOf(p *corev1.Pod) inplace.Order {
 func isCurrent(job *v1beta1.GenericJob, p *corev1.Pod) bool {
 	s, m := &job.Status, podstate.NumbersOf(p)
 	attempt := int(s.JobAttempt + ledgerRecord(s, p.Labels[v1beta1.LabelReplicaType], number(p, v1beta1.LabelReplicaRank)).Attempt)
-	return m.At() == attempt && !m.Behind(attempt, barrierIsOpen(job))
+	return m.CodeAttempt() == attempt && !m.Behind(attempt, barrierIsOpen(job))
 }
 
 // endWrapper ends it for good, with its pod.
@@ -72,7 +72,7 @@ func (l *Life) works(p *corev1.Pod) bool {
 	if w := l.wraps(p); w != nil {
 		return w.runs && !w.died && told(p) == w.ran
 	}
-	if podstate.Restarts(p) && p.Status.Phase == corev1.PodPending {
+	if podstate.RestartsInPlace(p) && p.Status.Phase == corev1.PodPending {
 		return orderOf(p).Go >= told(p)
 	}
 	return codeEnd(p) == nil
@@ -87,7 +87,7 @@ func (t *truth) podEnded(p *corev1.Pod) {
 }
 
 // told is the attempt that a pod was last told of.
-func told(p *corev1.Pod) int { return podstate.NumbersOf(p).At() }
+func told(p *corev1.Pod) int { return podstate.NumbersOf(p).CodeAttempt() }
 
 // attemptOf is the attempt whose code runs in a pod, or ran last.
 func (t *truth) attemptOf(p *corev1.Pod) int {

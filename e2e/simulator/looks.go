@@ -62,7 +62,7 @@ func phaseSeen(p *corev1.Pod) string {
 }
 
 func onceOrInPlace(p *corev1.Pod) string {
-	if podstate.Restarts(p) {
+	if podstate.RestartsInPlace(p) {
 		return "in place"
 	}
 	return "once"

@@ -34,7 +34,7 @@ func (l *Life) rarely(p *corev1.Pod, n int) bool {
 
 // endsOddly is a resize that waits, or a rare end of a pod that runs. It reports whether there is one.
 func (l *Life) endsOddly(p *corev1.Pod, n int) bool {
-	inPlace := podstate.Restarts(p)
+	inPlace := podstate.RestartsInPlace(p)
 	switch {
 	case n == 1:
 		l.resize(p)
@@ -59,7 +59,7 @@ func (l *Life) endsOddly(p *corev1.Pod, n int) bool {
 // runsOutOfMemory has code be killed, for it takes more memory than it may.
 func (l *Life) runsOutOfMemory(p *corev1.Pod) {
 	l.show(p, "OOMKilled")
-	l.settling[p.UID] = !podstate.Restarts(p) && l.beside == alone && l.tape.Chance(2)
+	l.settling[p.UID] = !podstate.RestartsInPlace(p) && l.beside == alone && l.tape.Chance(2)
 	l.exit(p, oomKilled)
 }
 

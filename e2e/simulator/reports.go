@@ -40,7 +40,7 @@ func (o *operator) ask(ctx context.Context, pods []*corev1.Pod) map[types.UID]in
 	got := map[types.UID]inplace.Report{}
 	for _, p := range pods {
 		_ = o.call(ctx, "asks "+p.Name, func() error { // who does not answer is asked again
-			if r := o.life.answers(p); r != nil && !podstate.Restarts(p) {
+			if r := o.life.answers(p); r != nil && !podstate.RestartsInPlace(p) {
 				got[p.UID] = *r
 				return nil
 			}

@@ -145,7 +145,7 @@ func (t *truth) mayPassForStranded(p *corev1.Pod, code int32) {
 // begins checks a pod without a wrapper whose code is started: where others restart in place with it, it must meet none of another start.
 func (t *truth) begins(p *corev1.Pod) {
 	job, _, _ := t.of(p)
-	if job != nil && p.Labels[v1beta1.LabelDebug] != "true" && !podstate.Restarts(p) && !auxiliary(job, p) && !t.late[p.UID] && job.Spec.RestartStrategy == v1beta1.RestartInPlace &&
+	if job != nil && p.Labels[v1beta1.LabelDebug] != "true" && !podstate.RestartsInPlace(p) && !auxiliary(job, p) && !t.late[p.UID] && job.Spec.RestartStrategy == v1beta1.RestartInPlace &&
 		job.Spec.RestartScope == v1beta1.RestartScopeJob {
 		t.checkJobAttempts(job, p, t.madeIn[p.UID])
 	}
@@ -156,7 +156,7 @@ func (t *truth) jobAttemptOf(p *corev1.Pod) (jobAttempt int32, runs bool) {
 	if w := t.life.wraps(p); w != nil {
 		return w.jobAttempt, w.runs
 	}
-	return t.madeIn[p.UID], !podstate.Restarts(p) && p.Status.Phase == corev1.PodRunning && codeEnd(p) == nil
+	return t.madeIn[p.UID], !podstate.RestartsInPlace(p) && p.Status.Phase == corev1.PodRunning && codeEnd(p) == nil
 }
 
 // streaksWritten checks what a streak of short lives is made of, where all replicas restart together.

@@ -74,7 +74,7 @@ func (l *Life) isHeldUp(p *corev1.Pod, n int) bool {
 		l.addedInitFails(p)
 	case n >= 52 && hasInit(p):
 		l.initFails(p)
-	case n >= 50 && !podstate.Restarts(p):
+	case n >= 50 && !podstate.RestartsInPlace(p):
 		l.failsToStart(p)
 	case n >= 47 && installs(p):
 		l.initRuns(p)

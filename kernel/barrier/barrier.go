@@ -39,7 +39,7 @@ const (
 
 // Awaited returns the pods that must report before the barrier opens: an order has moved each of them to a later attempt.
 func Awaited(job *v1beta1.GenericJob, pods []*corev1.Pod) []*corev1.Pod {
-	if !Waits(job) || job.Status.CompletionTime != nil {
+	if !IsClosed(job) || job.Status.CompletionTime != nil {
 		return nil
 	}
 	return startedOver(Reachable(job, pods))
@@ -63,9 +63,9 @@ func ReportPort(job *v1beta1.GenericJob, pod *corev1.Pod) int {
 	return inplace.Port
 }
 
-// Waits reports whether the barrier is closed, by the job's status alone. It is for callers without a ledger. Where there is a ledger, ask its
+// IsClosed reports whether the barrier is closed, by the job's status alone. It is for callers without a ledger. Where there is a ledger, ask its
 // BarrierIsOpen: that also knows that nobody waits in debug mode.
-func Waits(job *v1beta1.GenericJob) bool {
+func IsClosed(job *v1beta1.GenericJob) bool {
 	reached := int32(0)
 	if s := job.Status.InPlace; s != nil {
 		reached = s.StartedJobAttempt
@@ -86,14 +86,14 @@ type Barrier struct {
 	exits        map[types.UID]int // how often the container has ended, by the reports of those that have arrived
 }
 
-// Open opens the barrier once all replicas have arrived.
+// OpenIfAllArrived opens the barrier once all replicas have arrived.
 //
 //  1. Replicas with a wrapper arrive: their code has stopped, and their wrappers report that. A replica that is too late gets a new pod.
 //  2. Replicas without a wrapper cannot wait in their pods. So their pods are created only when no earlier code runs any more.
 //  3. When these pods are there, the barrier opens, and all replicas may go on.
 //
 // The cache may not show a pod of an earlier attempt. But a new pod of the same name proves that it is gone.
-func Open(f Inputs, draft ledger.Draft, replicas *roster.Roster) Barrier {
+func OpenIfAllArrived(f Inputs, draft ledger.Draft, replicas *roster.Roster) Barrier {
 	b := Barrier{MayCreateUnwrapped: true, hasUnwrapped: true, exits: map[types.UID]int{}}
 	if c := status.Condition(f.Job.Status.Conditions, v1beta1.ConditionRunning); c != nil {
 		b.told = c.Message
@@ -106,7 +106,7 @@ func Open(f Inputs, draft ledger.Draft, replicas *roster.Roster) Barrier {
 			b.noteArrival(f, draft, replicas, t, rank)
 		}
 	}
-	if has, _ := replicas.HasSuperseded(); has {
+	if has, _ := replicas.HasPodsThatMustGo(); has {
 		b.MayCreateUnwrapped = false
 		b.await("pods of an earlier start to go")
 	}
@@ -129,7 +129,7 @@ func (b *Barrier) noteArrival(f Inputs, draft ledger.Draft, replicas *roster.Ros
 		b.hasUnwrapped = false // the status says whose pod is missing
 	case pod == nil:
 		b.MayCreateUnwrapped = false
-	case t.Made(rank) >= attempt: // its pod was made for this attempt: no earlier code was ever in it
+	case t.PodAttempt(rank) >= attempt: // its pod was made for this attempt: no earlier code was ever in it
 	case f.hasReported(t, rank, attempt):
 		b.noteReport(f, draft.Ledger, t, rank)
 	default:
@@ -188,7 +188,7 @@ func (b *Barrier) await(whom string) {
 func replaceAbsent(f Inputs, draft ledger.Draft, replicas *roster.Roster, t *roster.Type, rank int) {
 	switch {
 	case replicas.IsObsolete(t, rank): // it is being replaced already
-	case replicas.IsSuperseded(t, rank): // its order may be of this attempt: a later reconcile must not take it for a pod of the attempt
+	case replicas.IsToBeReplaced(t, rank): // its order may be of this attempt: a later reconcile must not take it for a pod of the attempt
 		draft.ReplacePod(t.Account, rank)
 	case replicas.IsStranded(t, rank): // perhaps with its node, on which other pods of the job were
 		draft.ReplacePod(t.Account, rank)

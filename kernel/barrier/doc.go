@@ -1,13 +1,14 @@
 // Package barrier is restart in place, as a job sees it: who waits for whom, what order each pod gets, and which ends wrappers hold.
 //
 // With restartScope Replica the operator orders the pod of a replica that has failed, by an annotation, to go on in the next attempt. With
-// restartScope Job it first orders all pods to stop and to wait: that is the barrier. With restartScope Replica it is always open. It opens when all of
-// this holds:
+// restartScope Job it first orders all pods to stop and to wait: that is the barrier. It opens when all of this holds:
 //
 //   - each unfinished replica that is not auxiliary has a pod that was made for this attempt, or whose wrapper reports that no earlier code runs
 //   - no superseded pod is left, none of a replica that was scaled away, and the restart delay is over
 //   - the new pods of types without a wrapper are there
 //   - no kubelet is awaited that may know which failure came first; ten seconds are enough for that
+//
+// With restartScope Replica the barrier is always open.
 //
 // A replica that does not report gets a new pod, 30 seconds and its grace period after the barrier has closed. A report is ignored if it counts over
 // 16 ends more than the kubelet.
@@ -19,7 +20,7 @@
 //
 // A pod has two numbers. Its labels say for which attempt it was made. Its order, an annotation, says in which attempt its code is. The status has the
 // attempt that is to run: this attempt. It also has minPodAttempt and minPodJobAttempt: a pod that was made for less is obsolete, and is
-// replaced. The attempt of a replica is the job attempt and what it has restarted alone, together.
+// replaced. The attempt of a replica is the sum of the job attempt and its own restarts.
 //
 // First: is the code in the pod that of this attempt? Take the one row that fits.
 //

@@ -44,7 +44,7 @@ func HoldInterval(pods int) time.Duration {
 func holds(job *v1beta1.GenericJob, now time.Time) bool {
 	s := job.Status.InPlace
 	return job.Spec.RestartStrategy == v1beta1.RestartInPlace && job.Spec.RestartScope == v1beta1.RestartScopeJob &&
-		job.Status.CompletionTime == nil && !Waits(job) && s != nil && s.RestartTime != nil && now.Before(s.RestartTime.Add(inplace.HoldWithin+inplace.Hold))
+		job.Status.CompletionTime == nil && !IsClosed(job) && s != nil && s.RestartTime != nil && now.Before(s.RestartTime.Add(inplace.HoldWithin+inplace.Hold))
 }
 
 // WithReportedExits returns the pods of a job. A pod whose wrapper holds an end is replaced by a copy in which the container has ended that way.
@@ -58,9 +58,9 @@ func WithReportedExits(job *v1beta1.GenericJob, seen []*corev1.Pod, reports map[
 		if !is || report.Held == nil || report.Pod != string(pod.UID) {
 			continue
 		}
-		m := podstate.NumbersOf(pod)
+		numbers := podstate.NumbersOf(pod)
 		r := spec.OfType(job, pod.Labels[v1beta1.LabelReplicaType])
-		if r == nil || m.Order == nil || report.Held.Attempt != m.Order.Attempt || m.Order.Go < m.Order.Attempt || !podstate.CanGoOn(pod) {
+		if r == nil || numbers.Order == nil || report.Held.Attempt != numbers.Order.Attempt || numbers.Order.Go < numbers.Order.Attempt || !podstate.CanGoOn(pod) {
 			continue
 		}
 		if &pods[0] == &seen[0] {
@@ -72,7 +72,7 @@ func WithReportedExits(job *v1beta1.GenericJob, seen []*corev1.Pod, reports map[
 }
 
 // Terminated returns a held end as a kubelet would report it.
-func Terminated(h *inplace.Held) corev1.ContainerStateTerminated {
+func Terminated(h *inplace.End) corev1.ContainerStateTerminated {
 	return corev1.ContainerStateTerminated{
 		ExitCode: h.Code, Reason: "Error", Message: h.Message, StartedAt: metav1.NewTime(h.Began), FinishedAt: metav1.NewTime(h.Ended),
 	}

@@ -46,7 +46,7 @@ func meet(t *testing.T, edit func(*meeting)) (m *meeting, is barrier.Barrier) {
 	m.draft, err = ledger.Load(job)
 	require.NoError(t, err)
 	m.replicas = roster.Of(job, m.draft.Ledger, m.pods, podstate.Judge{Now: m.inputs.Now})
-	return m, barrier.Open(m.inputs, m.draft, m.replicas)
+	return m, barrier.OpenIfAllArrived(m.inputs, m.draft, m.replicas)
 }
 
 // report edits what the second worker reports.

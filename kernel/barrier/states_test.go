@@ -187,7 +187,7 @@ func TestWhatElseDecides(t *testing.T) {
 				}
 				draft, err := ledger.Load(job)
 				require.NoError(t, err)
-				draft.NoteExits(draft.Types()[0], 0, pod.UID, tc.exits)
+				draft.NoteExits(draft.Accounts()[0], 0, pod.UID, tc.exits)
 				is, _ := meansBy(draft, job, pod)
 				got = append(got, is)
 			}

@@ -19,16 +19,16 @@ type gang interface {
 	versions() []string
 	// spec returns the spec of the job's PodGroup.
 	spec(job *v1beta1.GenericJob, g Group) map[string]any
-	// bind puts a pod of a replica type into the PodGroup of that name.
-	bind(s *v1beta1.SchedulePolicy, group, replicaType string, pod *corev1.Pod)
+	// addToGroup puts a pod of a replica type into the PodGroup of that name.
+	addToGroup(s *v1beta1.SchedulePolicy, group, replicaType string, pod *corev1.Pod)
 }
 
 // Group is what a gang scheduler has to know of a job's run.
 type Group struct {
 	// Number is the number in status.gang; 0 if the scheduler's PodGroups can be changed.
 	Number int32
-	// Least is how many pods are placed together or not at all.
-	Least int
+	// MinMember is how many pods are placed together or not at all.
+	MinMember int
 	// Left are the numbers of replicas that have not finished, by type in the order of the spec.
 	Left []int
 }
@@ -142,7 +142,7 @@ func set(in *map[string]string, key, value string) {
 func SchedulerOf(job *v1beta1.GenericJob, t *corev1.PodTemplateSpec) string {
 	pod := &corev1.Pod{Spec: corev1.PodSpec{SchedulerName: t.Spec.SchedulerName}}
 	if g := gangOf(job); g != nil {
-		g.bind(job.Spec.Scheduler, "", "", pod)
+		g.addToGroup(job.Spec.Scheduler, "", "", pod)
 	}
 	return cmp.Or(pod.Spec.SchedulerName, corev1.DefaultSchedulerName)
 }

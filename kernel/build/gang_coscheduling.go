@@ -22,7 +22,7 @@ func (coschedulingGang) versions() []string { return []string{coschedulingAPIVer
 
 func (coschedulingGang) spec(job *v1beta1.GenericJob, g Group) map[string]any {
 	c := job.Spec.Scheduler.Coscheduling
-	spec := map[string]any{"minMember": int64(g.Least)}
+	spec := map[string]any{"minMember": int64(g.MinMember)}
 	if c.ScheduleTimeoutSeconds != nil {
 		spec["scheduleTimeoutSeconds"] = int64(*c.ScheduleTimeoutSeconds)
 	}
@@ -32,7 +32,7 @@ func (coschedulingGang) spec(job *v1beta1.GenericJob, g Group) map[string]any {
 	return spec
 }
 
-func (coschedulingGang) bind(s *v1beta1.SchedulePolicy, group, _ string, pod *corev1.Pod) {
+func (coschedulingGang) addToGroup(s *v1beta1.SchedulePolicy, group, _ string, pod *corev1.Pod) {
 	scheduledBy(pod, cmp.Or(s.Coscheduling.SchedulerName, coschedulingName))
 	set(&pod.Labels, coschedulingGroup, group)
 }

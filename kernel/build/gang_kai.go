@@ -22,14 +22,14 @@ func (kaiGang) versions() []string { return []string{kaiAPIVersion} }
 
 func (kaiGang) spec(job *v1beta1.GenericJob, g Group) map[string]any {
 	k := job.Spec.Scheduler.KAI
-	spec := map[string]any{"minMember": int64(g.Least), "queue": k.Queue, "stalenessGracePeriod": "-1s"}
+	spec := map[string]any{"minMember": int64(g.MinMember), "queue": k.Queue, "stalenessGracePeriod": "-1s"}
 	if k.PriorityClassName != "" {
 		spec["priorityClassName"] = k.PriorityClassName
 	}
 	return spec
 }
 
-func (kaiGang) bind(_ *v1beta1.SchedulePolicy, group, _ string, pod *corev1.Pod) {
+func (kaiGang) addToGroup(_ *v1beta1.SchedulePolicy, group, _ string, pod *corev1.Pod) {
 	scheduledBy(pod, kaiSchedulerName)
 	set(&pod.Annotations, kaiGroup, group)
 	set(&pod.Annotations, kaiSkipPodGrouper, "true")

@@ -15,9 +15,9 @@ func (kubernetesGang) versions() []string {
 }
 
 func (kubernetesGang) spec(_ *v1beta1.GenericJob, g Group) map[string]any {
-	return map[string]any{"schedulingPolicy": map[string]any{"gang": map[string]any{"minCount": int64(g.Least)}}}
+	return map[string]any{"schedulingPolicy": map[string]any{"gang": map[string]any{"minCount": int64(g.MinMember)}}}
 }
 
-func (kubernetesGang) bind(_ *v1beta1.SchedulePolicy, group, _ string, pod *corev1.Pod) {
+func (kubernetesGang) addToGroup(_ *v1beta1.SchedulePolicy, group, _ string, pod *corev1.Pod) {
 	pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &group}
 }

@@ -22,14 +22,14 @@ func (t9kGang) versions() []string { return []string{t9kAPIVersion} }
 
 func (t9kGang) spec(job *v1beta1.GenericJob, g Group) map[string]any {
 	t9k := job.Spec.Scheduler.T9kScheduler
-	spec := map[string]any{"minMember": int64(g.Least), "priority": int64(t9k.Priority)}
+	spec := map[string]any{"minMember": int64(g.MinMember), "priority": int64(t9k.Priority)}
 	if t9k.Queue != "" {
 		spec["queue"] = t9k.Queue
 	}
 	return spec
 }
 
-func (t9kGang) bind(s *v1beta1.SchedulePolicy, group, replicaType string, pod *corev1.Pod) {
+func (t9kGang) addToGroup(s *v1beta1.SchedulePolicy, group, replicaType string, pod *corev1.Pod) {
 	pod.Spec.SchedulerName = t9kSchedulerName
 	set(&pod.Labels, t9kLabelGroup, group)
 	set(&pod.Labels, t9kLabelRole, replicaType)

@@ -64,7 +64,7 @@ func TestEachGangSchedulerFindsItsPods(t *testing.T) {
 			if GroupsAreImmutable(job) {
 				number = 4
 			}
-			o := GangObject(job, Group{Number: number, Least: 3}, tc.version)
+			o := GangObject(job, Group{Number: number, MinMember: 3}, tc.version)
 			require.Equal(t, tc.group, o.GetName())
 			require.Equal(t, tc.version, o.GetAPIVersion())
 			require.Equal(t, tc.spec, o.Object["spec"])
@@ -109,9 +109,9 @@ func TestLeastResourcesAreThoseOfTheFewestReplicas(t *testing.T) {
 			s.ReplicaSpecs = append(s.ReplicaSpecs, r)
 		}
 	})
-	require.Equal(t, map[string]any{"cpu": "12"}, leastResources(job, Group{Least: 3, Left: []int{2, 4}}, nil))
-	require.Equal(t, map[string]any{"cpu": "31"}, leastResources(job, Group{Least: 4, Left: []int{1, 4}}, nil))
-	require.Equal(t, map[string]any{"cpu": "7"}, leastResources(job, Group{Least: 4, Left: []int{1, 4}}, corev1.ResourceList{"cpu": resource.MustParse("7")}))
+	require.Equal(t, map[string]any{"cpu": "12"}, leastResources(job, Group{MinMember: 3, Left: []int{2, 4}}, nil))
+	require.Equal(t, map[string]any{"cpu": "31"}, leastResources(job, Group{MinMember: 4, Left: []int{1, 4}}, nil))
+	require.Equal(t, map[string]any{"cpu": "7"}, leastResources(job, Group{MinMember: 4, Left: []int{1, 4}}, corev1.ResourceList{"cpu": resource.MustParse("7")}))
 }
 
 func TestLeastResourcesCountWhatThePodAsksForAsAWhole(t *testing.T) {
@@ -123,7 +123,7 @@ func TestLeastResourcesCountWhatThePodAsksForAsAWhole(t *testing.T) {
 	} {
 		job := jobOf(worker(func(p *corev1.PodTemplateSpec) { p.Spec.Resources = &r }),
 			scheduledBySpec(v1beta1.SchedulePolicy{Volcano: &v1beta1.VolcanoScheduler{}}))
-		group := GangObject(job, Group{Least: 3, Left: []int{0, 3}}, GangVersions(job)[0])
+		group := GangObject(job, Group{MinMember: 3, Left: []int{0, 3}}, GangVersions(job)[0])
 		require.Equal(t, map[string]any{"cpu": "24"}, group.Object["spec"].(map[string]any)["minResources"], name)
 	}
 }

@@ -21,7 +21,7 @@ func (volcanoGang) versions() []string { return []string{volcanoAPIVersion} }
 
 func (volcanoGang) spec(job *v1beta1.GenericJob, g Group) map[string]any {
 	v := job.Spec.Scheduler.Volcano
-	spec := map[string]any{"minMember": int64(g.Least)}
+	spec := map[string]any{"minMember": int64(g.MinMember)}
 	if v.Queue != "" {
 		spec["queue"] = v.Queue
 	}
@@ -34,7 +34,7 @@ func (volcanoGang) spec(job *v1beta1.GenericJob, g Group) map[string]any {
 	return spec
 }
 
-func (volcanoGang) bind(_ *v1beta1.SchedulePolicy, group, replicaType string, pod *corev1.Pod) {
+func (volcanoGang) addToGroup(_ *v1beta1.SchedulePolicy, group, replicaType string, pod *corev1.Pod) {
 	scheduledBy(pod, volcanoSchedulerName)
 	set(&pod.Annotations, volcanoGroup, group)
 	set(&pod.Annotations, volcanoTask, replicaType)

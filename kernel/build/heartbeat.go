@@ -17,9 +17,9 @@ func (b *Builder) isWatched(r *v1beta1.ReplicaSpec) bool {
 	return (b.job.Spec.Heartbeat != nil || b.job.Spec.Progress != nil) && b.run.WrapperImage != "" && !r.Auxiliary && !b.job.Spec.RunMode.Debugs() && spec.WhyNoWrapper(r) == ""
 }
 
-// watch has the wrapper run the command of a pod that does not restart in place. The wrapper starts it at once, and only once.
-func (b *Builder) watch(pod *corev1.Pod, r *v1beta1.ReplicaSpec, attempt int) {
-	b.carry(pod, r, "-order="+inplace.Order{Attempt: attempt, Go: attempt, JobAttempt: int(b.run.JobAttempt)}.String())
+// wrapOnce has the wrapper run the command of a pod that does not restart in place. The wrapper starts it at once, and only once.
+func (b *Builder) wrapOnce(pod *corev1.Pod, r *v1beta1.ReplicaSpec, attempt int) {
+	b.addWrapper(pod, r, "-order="+inplace.Order{Attempt: attempt, Go: attempt, JobAttempt: int(b.run.JobAttempt)}.String())
 }
 
 // heartbeat returns the wrapper's flags for the signs of life and the progress of the job.

@@ -42,7 +42,7 @@ func (b *Builder) wrap(pod *corev1.Pod, r *v1beta1.ReplicaSpec, order inplace.Or
 	pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: orderVolume, VolumeSource: corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{
 		Items: []corev1.DownwardAPIVolumeFile{{Path: "order", FieldRef: fieldRef("metadata.annotations['" + inplace.Annotation + "']")}},
 	}}})
-	c := b.carry(pod, r, b.holds()...)
+	c := b.addWrapper(pod, r, b.holds()...)
 	c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: orderVolume, MountPath: path.Join(inplace.Dir, "order"), ReadOnly: true})
 	byOrder(c)
 	never := corev1.ContainerRestartPolicyNever
@@ -72,8 +72,8 @@ func (b *Builder) holds() []string {
 	return []string{"-hold=" + inplace.Hold.String()}
 }
 
-// carry puts the wrapper into a pod, and has it run the command of the container that trains. It returns that container.
-func (b *Builder) carry(pod *corev1.Pod, r *v1beta1.ReplicaSpec, flags ...string) *corev1.Container {
+// addWrapper puts the wrapper into a pod, and has it run the command of the container that trains. It returns that container.
+func (b *Builder) addWrapper(pod *corev1.Pod, r *v1beta1.ReplicaSpec, flags ...string) *corev1.Container {
 	pod.Spec.Volumes = append(pod.Spec.Volumes,
 		corev1.Volume{Name: inplace.Volume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
 	c := &pod.Spec.Containers[spec.Main(&r.Template)]
@@ -96,10 +96,10 @@ func readOutput(c *corev1.Container) []string {
 	return []string{"-read-output"}
 }
 
-// orderAtBirth returns the first order of a new pod.
-func (b *Builder) orderAtBirth(attempt int) inplace.Order {
+// firstOrder returns the first order of a new pod.
+func (b *Builder) firstOrder(attempt int) inplace.Order {
 	o := inplace.Order{Attempt: attempt, Go: attempt, JobAttempt: int(b.run.JobAttempt)}
-	if b.run.Waits {
+	if b.run.BarrierIsClosed {
 		o.Go = 0
 	}
 	return o

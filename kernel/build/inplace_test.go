@@ -72,7 +72,7 @@ func TestAPodWithoutRestartRulesIsElseTheSame(t *testing.T) {
 
 func TestAPodThatIsMadeWhileOthersWaitDoesToo(t *testing.T) {
 	run := wrapped
-	run.Waits = true
+	run.BarrierIsClosed = true
 	require.Equal(t, inplace.Order{Attempt: 4, JobAttempt: 2}, *podstate.NumbersOf(podOf(t, inPlace(), run, 1)).Order)
 }
 

@@ -102,7 +102,7 @@ func TestPodsAreBoundToTheGangThatIsMade(t *testing.T) {
 			}
 			require.Equal(t, tc.labels, have)
 			require.Len(t, GangVersions(tc.job), tc.objects)
-			if o := GangObject(tc.job, Group{Least: 5}, t9kAPIVersion); tc.objects > 0 {
+			if o := GangObject(tc.job, Group{MinMember: 5}, t9kAPIVersion); tc.objects > 0 {
 				require.Equal(t, tc.labels[t9kLabelGroup], o.GetName(), "the label names the group that is made")
 				require.True(t, metav1.IsControlledBy(o, tc.job))
 			}
@@ -111,7 +111,7 @@ func TestPodsAreBoundToTheGangThatIsMade(t *testing.T) {
 }
 
 func TestHas(t *testing.T) {
-	want := GangObject(jobOf(t9k("team", 7)), Group{Least: 5}, t9kAPIVersion)
+	want := GangObject(jobOf(t9k("team", 7)), Group{MinMember: 5}, t9kAPIVersion)
 	have := func(edit func(*unstructured.Unstructured)) []*unstructured.Unstructured {
 		o := want.DeepCopy()
 		edit(o)

@@ -28,9 +28,9 @@ type Run struct {
 	ModeGeneration int32
 	// Gang is the number of the group in which pods are placed together; see status.gang.
 	Gang int32
-	// JobAttempt is the job attempt; Waits says that its replicas wait for each other in it.
-	JobAttempt int32
-	Waits      bool
+	// JobAttempt is the job attempt; BarrierIsClosed says that its replicas wait for each other in it.
+	JobAttempt      int32
+	BarrierIsClosed bool
 	// WrapperImage holds the wrapper of pods that restart in place; "" if there is none.
 	WrapperImage string
 	// NodeLostAfter is how long pods tolerate a node that is not Ready, unless the job says it. 0 leaves that to Kubernetes.
@@ -83,13 +83,13 @@ func (b *Builder) Pod(replicaType string, rank, attempt int) *corev1.Pod {
 	switch {
 	case b.restartsInPlace(r):
 		a.Tokens = true
-		b.wrap(pod, r, b.orderAtBirth(attempt))
+		b.wrap(pod, r, b.firstOrder(attempt))
 	case b.isWatched(r):
-		b.watch(pod, r, attempt)
+		b.wrapOnce(pod, r, attempt)
 	}
 	b.full.ExpandAll(&pod.Spec, a)
 	if b.gang != nil {
-		b.gang.bind(b.job.Spec.Scheduler, groupName(b.job, b.run.Gang), a.Type, pod)
+		b.gang.addToGroup(b.job.Spec.Scheduler, groupName(b.job, b.run.Gang), a.Type, pod)
 	}
 	return pod
 }

@@ -13,7 +13,7 @@ func leastResources(job *v1beta1.GenericJob, g Group, own corev1.ResourceList) m
 	sum := own
 	if len(sum) == 0 {
 		sum = corev1.ResourceList{}
-		todo := g.Least
+		todo := g.MinMember
 		for i, left := range g.Left {
 			n := min(left, todo)
 			todo -= n

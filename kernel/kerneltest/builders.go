@@ -147,7 +147,7 @@ type PodOption func(*corev1.Pod)
 func Pod(job *v1beta1.GenericJob, replicaType string, rank int, options ...PodOption) *corev1.Pod {
 	attempt := int(job.Status.JobAttempt + recordOf(&job.Status, replicaType, int32(rank)).Attempt)
 	action := kernel.Action{Verb: kernel.CreatePod, Type: replicaType, Rank: rank, Attempt: attempt}
-	pod := kernel.NewBuilder(job, Settings).Pod(action)
+	pod := kernel.NewPodBuilder(job, Settings).Pod(action)
 	pod.UID = types.UID(fmt.Sprintf("uid-%s-%d-%d", replicaType, rank, attempt))
 	pod.ResourceVersion = "1"
 	pod.CreationTimestamp = metav1.NewTime(Start)

@@ -32,7 +32,7 @@ func (c *Cluster) Exit(name string, code int32) {
 	p := c.Pods[name]
 	switch {
 	case p == nil || p.Status.Phase != corev1.PodRunning || p.DeletionTimestamp != nil:
-	case code != 0 && podstate.Restarts(p):
+	case code != 0 && podstate.RestartsInPlace(p):
 		c.startAgain(p, code)
 	default:
 		c.end(p, code)
@@ -130,7 +130,7 @@ func (c *Cluster) reports(pods []*corev1.Pod) map[types.UID]inplace.Report {
 	all := map[types.UID]inplace.Report{}
 	for _, p := range pods {
 		if p.Status.Phase == corev1.PodRunning && !c.Mute[p.Name] {
-			all[p.UID] = inplace.Report{Pod: string(p.UID), Attempt: podstate.NumbersOf(p).At(), Exits: int(p.Status.ContainerStatuses[0].RestartCount)}
+			all[p.UID] = inplace.Report{Pod: string(p.UID), Attempt: podstate.NumbersOf(p).CodeAttempt(), Exits: int(p.Status.ContainerStatuses[0].RestartCount)}
 		}
 	}
 	return all

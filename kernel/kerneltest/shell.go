@@ -14,13 +14,13 @@ func (c *Cluster) carryOut(job *v1beta1.GenericJob, d kernel.Decision) {
 		c.updateStatus(d.Status)
 	}
 	job.Status = d.Status
-	builder := kernel.NewBuilder(job, Settings).In(c.Queue())
+	builder := kernel.NewPodBuilder(job, Settings).In(c.Queue())
 	for _, a := range d.Actions {
 		c.do(builder, a)
 	}
 }
 
-func (c *Cluster) do(builder *kernel.Builder, a kernel.Action) {
+func (c *Cluster) do(builder *kernel.PodBuilder, a kernel.Action) {
 	switch a.Verb {
 	case kernel.CreateService, kernel.UpdateService:
 		c.Services[a.Service.Name] = a.Service.DeepCopy()

@@ -38,9 +38,9 @@ func (d Draft) Succeed(a *Account, rank int) { a.succeeded.Add(rank) }
 // Fail notes that a replica has failed for good.
 func (d Draft) Fail(a *Account, rank int) { a.failed.Add(rank) }
 
-// Trim forgets the outcomes of replicas that were scaled away, so that they run again if they come back. Their attempt grows: a late view of an old pod
+// ForgetScaledDown forgets the outcomes of replicas that were scaled away, so that they run again if they come back. Their attempt grows: a late view of an old pod
 // must not be taken for a pod of their second life.
-func (d Draft) Trim() {
+func (d Draft) ForgetScaledDown() {
 	for _, a := range d.accounts {
 		for _, rank := range slices.Concat(a.succeeded.CutFrom(a.N), a.failed.CutFrom(a.N)) {
 			d.startAnew(a, rank)
@@ -48,8 +48,8 @@ func (d Draft) Trim() {
 	}
 }
 
-// Discard begins a new attempt of a replica that was scaled away, if it still has a pod of the present one.
-func (d Draft) Discard(replicaType string, rank, attempt int) {
+// StartScaledDownAnew begins a new attempt of a replica that was scaled away, if it still has a pod of the present one.
+func (d Draft) StartScaledDownAnew(replicaType string, rank, attempt int) {
 	if a := d.account(replicaType); attempt >= d.Attempt(a, rank) {
 		d.startAnew(a, rank)
 	}
@@ -69,18 +69,18 @@ const (
 	Excepted                // after a failure that a rule of spec.failurePolicy does not count: status.exceptedCount counts it
 )
 
-// Replace starts a replica anew, or the whole job if the restart scope is Job, and counts that. The pods so far become superseded. An auxiliary replica is
+// StartOver starts a replica anew, or the whole job if the restart scope is Job, and counts that. The pods so far become superseded. An auxiliary replica is
 // always replaced alone.
 //
 // Lived is how long the replica's pod has lived: short lives in a row delay the next pod. InPlace says that the pod can be used again. If the job restarts
 // in place, such a pod is not superseded.
-func (d Draft) Replace(a *Account, rank int, as Count, lived time.Duration, inPlace bool, now time.Time) {
+func (d Draft) StartOver(a *Account, rank int, as Count, lived time.Duration, inPlace bool, now time.Time) {
 	r := a.record(rank)
 	d.delayNext(a, r, as, lived, now)
 	switch as {
 	case Restart:
 		r.Restarts++
-		d.backoff++
+		d.countedRestarts++
 	case Disruption:
 		d.disruptions++
 	case Excepted:
@@ -88,7 +88,7 @@ func (d Draft) Replace(a *Account, rank int, as Count, lived time.Duration, inPl
 	case Uncounted:
 	}
 	switch {
-	case !d.WholeJob() || a.Auxiliary:
+	case !d.RestartsTogether() || a.Auxiliary:
 		d.restartAlone(a, rank, inPlace)
 		return
 	case d.InPlace():
@@ -145,7 +145,7 @@ func (d Draft) delayNext(a *Account, r *v1beta1.RankRecord, as Count, lived time
 // streakOf returns the records of all replicas whose short lives are in one streak with those of a record. If all replicas restart together, that is all of
 // them, because they fail in turns, and live together. An auxiliary replica has a streak of its own.
 func (d Draft) streakOf(a *Account, r *v1beta1.RankRecord) []*v1beta1.RankRecord {
-	if !d.WholeJob() || a.Auxiliary {
+	if !d.RestartsTogether() || a.Auxiliary {
 		return []*v1beta1.RankRecord{r}
 	}
 	var list []*v1beta1.RankRecord
@@ -164,7 +164,7 @@ func (d Draft) streakOf(a *Account, r *v1beta1.RankRecord) []*v1beta1.RankRecord
 // own, which may be spec.Unlimited.
 func (l *Ledger) Spent(a *Account, rank int) (spent, limit int) {
 	if b := l.job.Spec.BackoffLimit; b != nil {
-		return int(l.backoff), int(*b)
+		return int(l.countedRestarts), int(*b)
 	}
 	if r := a.records[rank]; r != nil {
 		spent = int(r.Restarts)

@@ -58,7 +58,7 @@ func TestReplace(t *testing.T) {
 			job.Status.Mode = tc.mode
 			d := load(t, job)
 			before := d.Attempt(d.Account("worker"), 1)
-			d.Replace(d.Account("worker"), 1, tc.as, 0, false, start)
+			d.StartOver(d.Account("worker"), 1, tc.as, 0, false, start)
 			require.Equal(t, tc.want, saved(d, start))
 			require.Equal(t, before+1, d.Attempt(d.Account("worker"), 1), "its pod is superseded, and the next one is not")
 		})
@@ -92,7 +92,7 @@ func TestDelays(t *testing.T) {
 			_, replaced := d.Delay(d.Account("worker"), 0, start)
 			require.False(t, replaced)
 			for i, lived := range tc.lived {
-				d.Replace(d.Account("worker"), 0, Disruption, lived, false, start)
+				d.StartOver(d.Account("worker"), 0, Disruption, lived, false, start)
 				wait, replaced := d.Delay(d.Account("worker"), 0, start)
 				require.Equal(t, tc.want[i], wait, "replacement %d", i)
 				require.True(t, replaced)
@@ -107,7 +107,7 @@ func TestADelayIsNotShortenedByStoringIt(t *testing.T) {
 	now := start.Add(1500 * time.Millisecond)
 	d := load(t, jobOf(3, recorded(records("worker", v1beta1.RankRecord{Rank: 0, Streak: 1}, v1beta1.RankRecord{Rank: 1, Streak: 4}))))
 	for rank := range 2 {
-		d.Replace(d.Account("worker"), rank, Restart, 0, false, now)
+		d.StartOver(d.Account("worker"), rank, Restart, 0, false, now)
 	}
 	d = load(t, jobOf(3, stored(saved(d, now))))
 	for rank, most := range []time.Duration{2 * time.Second, 9 * time.Second} {
@@ -142,9 +142,9 @@ func TestTrim(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			d := load(t, jobOf(3, recorded(tc.was)))
-			d.Trim()
+			d.ForgetScaledDown()
 			require.Equal(t, []v1beta1.TaskLedger{tc.want}, saved(d, start).Ledger)
-			d.Trim()
+			d.ForgetScaledDown()
 			require.Equal(t, []v1beta1.TaskLedger{tc.want}, saved(d, start).Ledger, "what is forgotten is not forgotten twice")
 		})
 	}
@@ -163,7 +163,7 @@ func TestDiscard(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := load(t, jobOf(3, stored(v1beta1.GenericJobStatus{JobAttempt: 1, Ledger: []v1beta1.TaskLedger{records("worker", v1beta1.RankRecord{Rank: 4, Attempt: 1})}})))
 			for range 2 { // the pod is still there in the next reconcile
-				d.Discard(tc.replicaType, 4, tc.attempt)
+				d.StartScaledDownAnew(tc.replicaType, 4, tc.attempt)
 				require.Equal(t, tc.want, d.Attempt(d.Account(tc.replicaType), 4))
 			}
 		})
@@ -188,15 +188,15 @@ func TestAttemptsAndCountsOnlyGrow(t *testing.T) {
 			a, rank := d.Account("worker"), rng.IntN(6)
 			switch rng.IntN(5) {
 			case 0:
-				d.Replace(a, rank, Count(rng.IntN(int(Excepted)+1)), time.Duration(rng.IntN(20))*time.Minute, rng.IntN(2) == 0, start)
+				d.StartOver(a, rank, Count(rng.IntN(int(Excepted)+1)), time.Duration(rng.IntN(20))*time.Minute, rng.IntN(2) == 0, start)
 			case 1:
 				d.Succeed(a, rank)
 			case 2:
 				d.Fail(a, rank)
 			case 3:
-				d.Discard("worker", rank, rng.IntN(3))
+				d.StartScaledDownAnew("worker", rank, rng.IntN(3))
 			case 4:
-				d.Trim()
+				d.ForgetScaledDown()
 			}
 			for rank := range 6 {
 				require.GreaterOrEqual(t, d.Attempt(a, rank), before.Attempt(before.Account("worker"), rank), "seed %d, rank %d", seed, rank)

@@ -17,13 +17,13 @@ func (l *Ledger) Queue() *v1beta1.KueueScheduler { return l.queue }
 func (l *Ledger) Unfinished() int {
 	n := 0
 	for _, a := range l.types {
-		n += a.Left()
+		n += a.Unfinished()
 	}
 	return n
 }
 
-// Auxiliary returns the number of replicas that only serve the others.
-func (l *Ledger) Auxiliary() int {
+// AuxiliaryReplicas returns the number of replicas that only serve the others.
+func (l *Ledger) AuxiliaryReplicas() int {
 	n := 0
 	for _, a := range l.types {
 		if a.Auxiliary {
@@ -33,5 +33,5 @@ func (l *Ledger) Auxiliary() int {
 	return n
 }
 
-// Left returns the number of a type's replicas that have not finished.
-func (a *Account) Left() int { return a.N - a.Succeeded() - a.Failed() }
+// Unfinished returns the number of a type's replicas that have not finished.
+func (a *Account) Unfinished() int { return a.N - a.Succeeded() - a.Failed() }

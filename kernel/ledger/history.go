@@ -153,7 +153,9 @@ func (d Draft) countRestarts(by v1beta1.TimeCause, from, now time.Time) {
 }
 
 // restarts returns how many restarts there were, whether or not a limit counts them.
-func (r *run) restarts() int64 { return int64(r.backoff) + int64(r.disruptions) + int64(r.excepted) }
+func (r *run) restarts() int64 {
+	return int64(r.countedRestarts) + int64(r.disruptions) + int64(r.excepted)
+}
 
 func restartsIn(s *v1beta1.GenericJobStatus) int64 {
 	return int64(s.BackoffCount) + int64(s.DisruptionCount) + int64(s.ExceptedCount)

@@ -75,7 +75,7 @@ func (a *account) fails(by v1beta1.TimeCause, restarts int, from, now float64) {
 	a.t.Helper()
 	a.write(now, func(d ledger.Draft) {
 		for range restarts {
-			d.Replace(d.Types()[0], 0, ledger.Restart, time.Hour, false, at(now))
+			d.StartOver(d.Accounts()[0], 0, ledger.Restart, time.Hour, false, at(now))
 		}
 		d.ExplainLoss(v1beta1.HistoryEntry{Pod: "job-worker-0", Message: "no", Begin: metav1.NewTime(at(from))})
 		d.Spend(&ledger.Present{Loss: by}, at(from), at(now))
@@ -126,7 +126,7 @@ func TestARestartThatCostsNothingIsInTheHistory(t *testing.T) {
 	a.step(ledger.Present{}, 0, 0)
 	a.step(ledger.Present{Runs: true}, 20, 20)
 	a.write(120, func(d ledger.Draft) {
-		d.Replace(d.Types()[0], 1, ledger.Disruption, time.Hour, false, at(120))
+		d.StartOver(d.Accounts()[0], 1, ledger.Disruption, time.Hour, false, at(120))
 		d.ExplainLoss(v1beta1.HistoryEntry{Pod: "job-worker-1", Node: "b", Begin: metav1.NewTime(at(100))})
 		d.Spend(&ledger.Present{Loss: disruption, Runs: true}, at(20), at(120)) // enough of the others go on
 	})
@@ -196,7 +196,7 @@ func TestTenThousandRestartsStaySmall(t *testing.T) {
 		now := float64(100 + 20*i)
 		d, err := ledger.Load(a.job)
 		require.NoError(t, err)
-		d.Replace(d.Types()[0], 0, ledger.Disruption, time.Hour, false, at(now))
+		d.StartOver(d.Accounts()[0], 0, ledger.Disruption, time.Hour, false, at(now))
 		d.ExplainLoss(v1beta1.HistoryEntry{
 			Pod: "job-worker-0", Node: strings.Repeat("n", 63), Message: strings.Repeat("a word ", 22), Cause: v1beta1.CauseException, Begin: metav1.NewTime(at(now)),
 		})

@@ -34,7 +34,7 @@ func TestTenThousandReplicasThatFailInTheirPodsFitIntoAStatus(t *testing.T) {
 		for rank := range n {
 			for i := range test.restarts(rank) {
 				d.NoteExits(a, rank, uid(rank), i+1)
-				d.Replace(a, rank, Restart, time.Hour, true, start)
+				d.StartOver(a, rank, Restart, time.Hour, true, start)
 			}
 		}
 		records, _, _ := d.CloseIfFull(start)
@@ -84,7 +84,7 @@ func TestDisruptionsDoNotUseUpTheLimitInPlace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := load(t, jobOf(3, inPlace, together, limit, shared(99)))
 			for i, e := range test.ends { // the members end in turns
-				d.Replace(d.Account("worker"), i%3, e.as, e.lived, true, start)
+				d.StartOver(d.Account("worker"), i%3, e.as, e.lived, true, start)
 			}
 			born := false
 			for rank := range 3 {
@@ -96,7 +96,7 @@ func TestDisruptionsDoNotUseUpTheLimitInPlace(t *testing.T) {
 			before := int32(0)
 			for _, e := range test.ends {
 				before = alone.Account("worker").record(0).MinPodAttempt
-				alone.Replace(alone.Account("worker"), 0, e.as, e.lived, e.as == Restart, start)
+				alone.StartOver(alone.Account("worker"), 0, e.as, e.lived, e.as == Restart, start)
 			}
 			last := test.ends[len(test.ends)-1]
 			require.Equal(t, last.as == Disruption || test.born, alone.Account("worker").record(0).MinPodAttempt > before, "alone: a disruption is never in place")
@@ -109,7 +109,7 @@ func TestALifeIsCountedFromTheLastStartOfAll(t *testing.T) {
 	a := d.Account("worker")
 	_, bounds := d.LivedTogether(a, start)
 	require.False(t, bounds, "all are in their first start")
-	d.Replace(a, 0, Restart, time.Minute, true, start)
+	d.StartOver(a, 0, Restart, time.Minute, true, start)
 	lived, bounds := d.LivedTogether(a, minute(5))
 	require.True(t, bounds)
 	require.Zero(t, lived, "they wait for each other")

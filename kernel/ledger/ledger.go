@@ -27,7 +27,7 @@ import (
 // Ledger is the job's accounts, to be read.
 type Ledger struct {
 	job      *v1beta1.GenericJob
-	tasks    []spec.Task         // in the order of spec.replicaSpecs
+	tasks    []spec.ReplicaType  // in the order of spec.replicaSpecs
 	types    []*Account          // of tasks, in their order
 	accounts map[string]*Account // of all types that the ledger or the spec has
 	run                          // what the job as a whole has done
@@ -46,14 +46,14 @@ type Ledger struct {
 
 // run is what the status says of the job as a whole, beside its phase and its end; see there.
 type run struct {
-	jobAttempt, backoff, disruptions, excepted int32
+	jobAttempt, countedRestarts, disruptions, excepted int32
 	clock
 }
 
 // Account is what the ledger holds of a replica type.
 type Account struct {
-	spec.Task
-	// Index is the index of the type in spec.replicaSpecs. It is -1 if the spec does not have the type; then Task is empty.
+	spec.ReplicaType
+	// Index is the index of the type in spec.replicaSpecs. It is -1 if the spec does not have the type; then ReplicaType is empty.
 	Index             int
 	succeeded, failed Ranks
 	records           map[int]*v1beta1.RankRecord
@@ -85,10 +85,10 @@ func Load(job *v1beta1.GenericJob) (Draft, error) {
 			broken = fmt.Errorf("status.ledger[%s].%w", s.Ledger[i].Type, err)
 		}
 	}
-	l.tasks = spec.Tasks(job, l.Settled() && !job.Spec.RunMode.Pauses())
+	l.tasks = spec.ReplicaTypes(job, l.Settled() && !job.Spec.RunMode.Pauses())
 	for i, t := range l.tasks {
 		a := d.account(t.Type)
-		a.Task, a.Index = t, i
+		a.ReplicaType, a.Index = t, i
 		l.types = append(l.types, a)
 	}
 	if s.CompletionTime != nil { // records may have been dropped at the end
@@ -117,7 +117,7 @@ func (a *Account) load(l *v1beta1.TaskLedger) (err error) {
 // Save writes the ledger into a status, types in alphabetical order and ranks ascending, so that equal ledgers are equal
 // bytes. Types that are no longer in the spec keep their records: their pods may still be around.
 func (l *Ledger) Save(s *v1beta1.GenericJobStatus, now time.Time) {
-	s.JobAttempt, s.BackoffCount, s.DisruptionCount, s.ExceptedCount = l.jobAttempt, l.backoff, l.disruptions, l.excepted
+	s.JobAttempt, s.BackoffCount, s.DisruptionCount, s.ExceptedCount = l.jobAttempt, l.countedRestarts, l.disruptions, l.excepted
 	l.save(s)
 	s.Gang = nil
 	if l.gang != (v1beta1.GangStatus{}) {
@@ -173,11 +173,11 @@ func (l *Ledger) Settled() bool {
 	return l.startTime != nil && !l.Edited() && (l.mode == l.wanted() || l.job.Spec.RunMode.Pauses() || l.mode == spec.ModeQueued)
 }
 
-// Tasks returns the types in the spec, in its order.
-func (l *Ledger) Tasks() []spec.Task { return l.tasks }
+// ReplicaTypes returns the types in the spec, in its order.
+func (l *Ledger) ReplicaTypes() []spec.ReplicaType { return l.tasks }
 
-// Types returns the accounts of the types in the spec, in its order.
-func (l *Ledger) Types() []*Account { return l.types }
+// Accounts returns the accounts of the types in the spec, in its order.
+func (l *Ledger) Accounts() []*Account { return l.types }
 
 // Account returns the account of a type; nil if neither the spec nor the ledger knows it.
 func (l *Ledger) Account(replicaType string) *Account { return l.accounts[replicaType] }
@@ -194,15 +194,15 @@ func (l *Ledger) Attempt(a *Account, rank int) int {
 // JobAttempt returns how often the whole job was started over.
 func (l *Ledger) JobAttempt() int32 { return l.jobAttempt }
 
-// WholeJob reports whether a restart is one of all replicas. In debug mode it never is, because pods end independently there.
-func (l *Ledger) WholeJob() bool {
+// RestartsTogether reports whether a restart is one of all replicas. In debug mode it never is, because pods end independently there.
+func (l *Ledger) RestartsTogether() bool {
 	return l.job.Spec.RestartScope == v1beta1.RestartScopeJob && !strings.HasPrefix(l.mode, spec.ModeDebug)
 }
 
-// Budget returns how many are left of the restarts that all replicas share; spec.Unlimited if they share no limit.
-func (l *Ledger) Budget() int {
+// SharedRestartsLeft returns how many are left of the restarts that all replicas share; spec.Unlimited if they share no limit.
+func (l *Ledger) SharedRestartsLeft() int {
 	if b := l.job.Spec.BackoffLimit; b != nil {
-		return max(0, int(*b-l.backoff))
+		return max(0, int(*b-l.countedRestarts))
 	}
 	return spec.Unlimited
 }
@@ -212,7 +212,7 @@ func (l *Ledger) WithinLimit(a *Account, rank int) bool {
 	if a.Index >= 0 && a.Auxiliary {
 		return true
 	}
-	if l.Budget() == 0 {
+	if l.SharedRestartsLeft() == 0 {
 		return false
 	}
 	done := 0

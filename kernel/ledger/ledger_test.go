@@ -97,8 +97,8 @@ func TestEqualLedgersAreEqualBytesWhateverTheOrder(t *testing.T) {
 		d := load(t, jobOf(20))
 		for n := range 20 {
 			rank := (n*7 + i) % 20
-			d.Replace(d.Account("worker"), rank, Uncounted, time.Hour, false, start)
-			d.Discard([]string{"c", "a", "ps", "b"}[rank%4], rank, 0)
+			d.StartOver(d.Account("worker"), rank, Uncounted, time.Hour, false, start)
+			d.StartScaledDownAnew([]string{"c", "a", "ps", "b"}[rank%4], rank, 0)
 			d.Succeed(d.Account("worker"), rank)
 		}
 		text, err := json.Marshal(saved(d, start))
@@ -193,7 +193,7 @@ func TestSettled(t *testing.T) {
 			tc.job.Spec.SuccessRules = []v1beta1.FinishRule{{"worker": {intstr.FromInt32(4)}}}
 			d := load(t, tc.job)
 			require.Equal(t, tc.settled, d.Settled())
-			require.Equal(t, tc.workers, d.Types()[0].N)
+			require.Equal(t, tc.workers, d.Accounts()[0].N)
 		})
 	}
 }
@@ -201,7 +201,7 @@ func TestSettled(t *testing.T) {
 func TestAccountsFollowTheSpec(t *testing.T) {
 	d := load(t, jobOf(2, recorded(v1beta1.TaskLedger{Type: "gone", Succeeded: "0"}, v1beta1.TaskLedger{Type: "worker", Succeeded: "0", Failed: "1"})))
 	var descriptions []string
-	for _, a := range d.Types() {
+	for _, a := range d.Accounts() {
 		descriptions = append(descriptions, fmt.Sprintf("%d %s %d", a.Index, a.Type, a.N))
 	}
 	require.Equal(t, []string{"0 worker 2", "1 ps 1"}, descriptions)

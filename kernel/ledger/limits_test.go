@@ -43,7 +43,7 @@ func TestLimits(t *testing.T) {
 				BackoffCount: 2, Ledger: []v1beta1.TaskLedger{records("worker", v1beta1.RankRecord{Rank: 0, Attempt: 2, Restarts: 2})},
 			}))...))
 			a := d.Account("worker")
-			require.Equal(t, tc.budget, d.Budget())
+			require.Equal(t, tc.budget, d.SharedRestartsLeft())
 			for rank := range 2 {
 				require.Equal(t, tc.within[rank], d.WithinLimit(a, rank), "rank %d", rank)
 				spent, limit := d.Spent(a, rank)
@@ -84,8 +84,8 @@ func TestALimitOfNAllowsNRestarts(t *testing.T) {
 			d := load(t, jobOf(1, edit))
 			restarts := 0
 			for ; restarts < 100 && d.WithinLimit(d.Account("worker"), 0); restarts++ {
-				d.Replace(d.Account("worker"), 0, Disruption, 0, false, start)
-				d.Replace(d.Account("worker"), 0, Restart, 0, false, start)
+				d.StartOver(d.Account("worker"), 0, Disruption, 0, false, start)
+				d.StartOver(d.Account("worker"), 0, Restart, 0, false, start)
 			}
 			require.Equal(t, 4, restarts)
 		})

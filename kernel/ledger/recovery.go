@@ -22,9 +22,9 @@ func recoveryOf(s *v1beta1.GenericJobStatus) *v1beta1.Recovery {
 // Recovery returns how the job came back from its last loss; nil if there was none. The caller must not change it.
 func (l *Ledger) Recovery() *v1beta1.Recovery { return l.recovery }
 
-// recover notes that a loss begins or ends, when the interval next follows the interval on. A pause drops a recovery that has not ended: how long a job
+// noteRecovery notes that a loss begins or ends, when the interval next follows the interval on. A pause drops a recovery that has not ended: how long a job
 // takes that is not to run says nothing.
-func (d Draft) recover(on, next *v1beta1.OpenTime, now time.Time) {
+func (d Draft) noteRecovery(on, next *v1beta1.OpenTime, now time.Time) {
 	r := d.recovery
 	goesOn := r != nil && r.Replaced == nil
 	switch {

@@ -168,7 +168,7 @@ func (d Draft) spend(next v1beta1.OpenTime, from, now time.Time) {
 		closeAt(d.time, now)
 	}
 	next.Since = d.time.Open.Since
-	d.recover(on, &next, now)
+	d.noteRecovery(on, &next, now)
 	d.time.Open = &next
 	d.updateHistory(before, from, now)
 }

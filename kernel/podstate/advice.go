@@ -105,7 +105,7 @@ const cannotExecute = 127
 // advised returns what to do about an obstacle, in brackets, to follow the message that reports it.
 func advised(reason, message string) string { return inBrackets(Advice(reason, message)) }
 
-// inBrackets returns a n advice in brackets, or nothing.
+// inBrackets returns an advice in brackets, or nothing.
 func inBrackets(do string) string {
 	if do == "" {
 		return ""

@@ -109,5 +109,5 @@ func TestAFailureToStartSaysWhatToMend(t *testing.T) {
 			Message: `unable to start container process: exec: "pyhton": executable file not found in $PATH: unknown`}}}}}}}
 	pod.Name = "a"
 	require.Equal(t, `Pod[a] exited with error code 128: "unable to start container process: exec: \"pyhton\": executable file not found in $PATH: unknown"`+
-		` (the image has no program "pyhton": correct the command in the template)`, pod.Failure())
+		` (the image has no program "pyhton": correct the command in the template)`, pod.FailureSentence())
 }

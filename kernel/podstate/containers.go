@@ -23,7 +23,7 @@ func (p Pod) Ended() bool {
 		return true
 	case !p.allTerminated():
 		return false
-	case Restarts(p.Pod) && p.exit() != nil: // the kubelet starts the container again, or the phase says how the pod ended
+	case RestartsInPlace(p.Pod) && p.exit() != nil: // the kubelet starts the container again, or the phase says how the pod ended
 		return false
 	default:
 		haveSucceeded := p.exit() == nil && !p.unknown()

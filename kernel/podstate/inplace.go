@@ -11,27 +11,27 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// Restarts reports whether the kubelet starts the pod's main container again when it fails: the pod was made to be restarted in place.
+// RestartsInPlace reports whether the kubelet starts the pod's main container again when it fails: the pod was made to be restarted in place.
 // Where a node or an apiserver knows nothing of that, the pod fails instead, as any other.
-func Restarts(pod *corev1.Pod) bool {
+func RestartsInPlace(pod *corev1.Pod) bool {
 	_, is := pod.Annotations[inplace.Annotation]
 	return is
 }
 
 // CanGoOn reports whether code may be run again in a pod.
 func CanGoOn(pod *corev1.Pod) bool {
-	return Restarts(pod) && pod.DeletionTimestamp == nil && !IsOver(pod)
+	return RestartsInPlace(pod) && pod.DeletionTimestamp == nil && !IsOver(pod)
 }
 
 // ofBehind says what a pod means whose code may be of an earlier attempt. If the code has done its work, that counts, and the replica takes part in no
 // later attempt; unless its policy is Always.
-func (j Judge) ofBehind(p Pod, old bool, m *Numbers, r Replica) State {
+func (j Judge) ofBehind(p Pod, isToStop bool, numbers *Numbers, r Replica) State {
 	switch {
-	case m.Order != nil && !r.Always && j.mayHaveWorked(p, old, r.RunsAgain):
-		return j.ofEnded(p, old, r.RunsAgain)
-	case m.Order != nil && old && !p.Ended():
-		return j.ofLiving(p.Pod, old) // it may do its work before it is stopped
-	case old || !CanGoOn(p.Pod):
+	case numbers.Order != nil && !r.Always && j.mayHaveWorked(p, isToStop, r.RunsAgain):
+		return j.ofEnded(p, isToStop, r.RunsAgain)
+	case numbers.Order != nil && isToStop && !p.Ended():
+		return j.ofLiving(p.Pod, isToStop) // it may do its work before it is stopped
+	case isToStop || !CanGoOn(p.Pod):
 		return Superseded
 	default:
 		return Behind
@@ -62,7 +62,7 @@ func (p Pod) IsRemoved() bool { return p.DeletionTimestamp != nil || disruptionT
 
 // restarting returns the state of the container that restarts in place; nil if the pod has none, or its state is not known yet.
 func (p Pod) restarting() *corev1.ContainerStatus {
-	if !Restarts(p.Pod) {
+	if !RestartsInPlace(p.Pod) {
 		return nil
 	}
 	if s := p.statusOf(p.main()); s != nil || len(p.Template.Spec.Containers) == 0 {

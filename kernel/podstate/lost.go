@@ -8,8 +8,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// NodeLoss describes a pod whose node is not Ready: nobody knows whether its code runs.
-type NodeLoss struct {
+// NotReadyNode describes a pod whose node is not Ready: nobody knows whether its code runs.
+type NotReadyNode struct {
 	Node  string
 	Since time.Time // when the node controller found it
 	Until time.Time // when Kubernetes deletes the pod if the node stays so; zero if the pod tolerates it without a limit
@@ -17,14 +17,14 @@ type NodeLoss struct {
 	Forced time.Time
 }
 
-// NodeLoss returns since when the pod's node is not Ready, and what follows. It returns nil if the node is Ready, as far as the pod's conditions say:
+// NotReadyNode returns since when the pod's node is not Ready, and what follows. It returns nil if the node is Ready, as far as the pod's conditions say:
 // the operator watches no nodes.
-func (j Judge) NodeLoss(p Pod) *NodeLoss {
+func (j Judge) NotReadyNode(p Pod) *NotReadyNode {
 	since := lostSince(p.Pod)
 	if since.IsZero() {
 		return nil
 	}
-	lost := &NodeLoss{Node: p.Spec.NodeName, Since: since, Until: deletedAt(p.Pod, since)}
+	lost := &NotReadyNode{Node: p.Spec.NodeName, Since: since, Until: deletedAt(p.Pod, since)}
 	if j.ForceReplaceAfter > 0 && !lost.Until.IsZero() {
 		lost.Forced = lost.Until.Add(spec.Grace(p.Template))
 	}

@@ -20,8 +20,8 @@ import (
 // MaxFailure is how many bytes the sentence that says what failed may have. A status repeats it word for word.
 const MaxFailure = 640
 
-// Failure says which pod failed, which of its containers, how, and its last words.
-func (p Pod) Failure() string { return text.Cut(p.failure(), MaxFailure) }
+// FailureSentence says which pod failed, which of its containers, how, and its last words.
+func (p Pod) FailureSentence() string { return text.Cut(p.failure(), MaxFailure) }
 
 func (p Pod) failure() string {
 	e := p.exit()
@@ -155,8 +155,8 @@ func number(text string) *int32 {
 	return ptr.To(int32(n))
 }
 
-// Disruption says which pod was disrupted and by what.
-func (p Pod) Disruption() string {
+// DisruptionSentence says which pod was disrupted and by what.
+func (p Pod) DisruptionSentence() string {
 	if IsDebug(p.Pod) && p.Ended() {
 		return fmt.Sprintf("Pod[%s] ended in debug mode", p.Name)
 	}
@@ -241,7 +241,7 @@ func (j Judge) Waiting(pod *corev1.Pod) (reason, message string) {
 	switch {
 	case pod == nil:
 		return "", "its pod is not there yet"
-	case j.Hangs(pod) && !j.Overdue(pod):
+	case j.IsStuckTerminating(pod) && !j.Overdue(pod):
 		return "", fmt.Sprintf("its pod is Terminating for longer than its grace period, but node %s answers, so it may still run: find out what keeps it there, or delete it with --grace-period=0 --force if you know that it does not", pod.Spec.NodeName)
 	case pod.DeletionTimestamp != nil:
 		return "", "its pod is Terminating" + j.onLostNode(pod)

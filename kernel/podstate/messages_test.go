@@ -42,7 +42,7 @@ func TestWordsAreReadBeforeTheyAreShortened(t *testing.T) {
 			whole := p.Record()
 			p.Pod = Trim(p.Pod)
 			require.Equal(t, whole, p.Record())
-			require.Equal(t, "Pod[p] "+tc.reported, p.Failure())
+			require.Equal(t, "Pod[p] "+tc.reported, p.FailureSentence())
 			got := p.Record()
 			got = v1beta1.ReplicaFailure{ProcessRank: got.ProcessRank, Exception: got.Exception, Frame: got.Frame, Follows: got.Follows, WorkerExitCode: got.WorkerExitCode, WorkerSignal: got.WorkerSignal}
 			require.Equal(t, tc.want, got)

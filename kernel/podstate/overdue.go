@@ -31,17 +31,19 @@ func (j Judge) isLost(pod *corev1.Pod) bool {
 // Overdue reports whether a Terminating pod must have a dead node. Either its node is known to be lost, or the pod hangs and its node is not known to
 // answer.
 func (j Judge) Overdue(pod *corev1.Pod) bool {
-	return j.isGivenUp(pod) || j.Hangs(pod) && !j.Nodes[pod.Spec.NodeName].Answers
+	return j.isGivenUp(pod) || j.IsStuckTerminating(pod) && !j.Nodes[pod.Spec.NodeName].Answers
 }
 
-// Hangs reports whether a pod has been Terminating for longer than a node that answers would take.
-func (j Judge) Hangs(pod *corev1.Pod) bool {
+// IsStuckTerminating reports whether a pod has been Terminating for longer than a node that answers would take.
+func (j Judge) IsStuckTerminating(pod *corev1.Pod) bool {
 	return j.ForceReplaceAfter > 0 && pod.DeletionTimestamp != nil && !j.Now.Before(pod.DeletionTimestamp.Add(j.ForceReplaceAfter))
 }
 
 // DependsOnNode reports whether the pod's node must be read live to say what the pod means. The pod hangs, or its grace period is over and it shows
 // that its node may be lost.
-func (j Judge) DependsOnNode(pod *corev1.Pod) bool { return j.Hangs(pod) || j.mayBeGivenUp(pod) }
+func (j Judge) DependsOnNode(pod *corev1.Pod) bool {
+	return j.IsStuckTerminating(pod) || j.mayBeGivenUp(pod)
+}
 
 // mayBeGivenUp reports whether a pod shows that its node may be lost, and its grace period is over.
 func (j Judge) mayBeGivenUp(pod *corev1.Pod) bool {
@@ -82,7 +84,7 @@ func (j Judge) UntilOverdue(pod *corev1.Pod) time.Duration {
 		return 0
 	}
 	wait := nodeInterval
-	if !j.Hangs(pod) {
+	if !j.IsStuckTerminating(pod) {
 		wait = pod.DeletionTimestamp.Add(j.ForceReplaceAfter).Sub(j.Now)
 	}
 	if at := j.givenUpAt(pod); showsNodeLoss(pod) && !at.IsZero() {

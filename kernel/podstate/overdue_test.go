@@ -118,7 +118,7 @@ func TestWhatFollowsFromALossIsTold(t *testing.T) {
 	require.Equal(t, told, says())
 	p.Template.Spec.TerminationGracePeriodSeconds = new(int64(90))
 	require.Equal(t, told, says(), "the pod says itself how much grace it has")
-	loss := judge.NodeLoss(p)
+	loss := judge.NotReadyNode(p)
 	require.Equal(t, noon.Add(30*time.Second), loss.Until)
 	require.Equal(t, noon.Add(30*time.Second+spec.Grace(p.Template)), loss.Forced, "as long as it is not deleted")
 

@@ -61,38 +61,38 @@ type Numbers struct {
 
 // NumbersOf reads the numbers of a pod. A number that the pod does not have is -1.
 func NumbersOf(pod *corev1.Pod) Numbers {
-	m := Numbers{Number(pod, v1beta1.LabelAttempt), Number(pod, v1beta1.LabelModeGeneration), -1, nil}
+	numbers := Numbers{Number(pod, v1beta1.LabelAttempt), Number(pod, v1beta1.LabelModeGeneration), -1, nil}
 	if text, is := pod.Annotations[inplace.Annotation]; is {
 		if o, err := inplace.Parse(text); err == nil {
-			m.JobAttempt, m.Order = Number(pod, v1beta1.LabelJobAttempt), &o
+			numbers.JobAttempt, numbers.Order = Number(pod, v1beta1.LabelJobAttempt), &o
 		}
 	}
-	return m
+	return numbers
 }
 
 // IsOfEarlierBuild reports whether an earlier build of the operator made the pod with these numbers. Labels and orders had other names then.
-func (m Numbers) IsOfEarlierBuild(pod *corev1.Pod) bool {
-	if m.ModeGeneration >= 0 {
+func (n Numbers) IsOfEarlierBuild(pod *corev1.Pod) bool {
+	if n.ModeGeneration >= 0 {
 		return false
 	}
 	_, is := pod.Labels[v1beta1.LabelOfEarlierBuilds]
 	return is
 }
 
-// At returns the attempt that the pod was last told of: by its order, or else by its labels.
-func (m Numbers) At() int {
-	if m.Order != nil {
-		return m.Order.Attempt
+// CodeAttempt returns the attempt that the pod was last told of: by its order, or else by its labels.
+func (n Numbers) CodeAttempt() int {
+	if n.Order != nil {
+		return n.Order.Attempt
 	}
-	return m.Attempt
+	return n.Attempt
 }
 
 // StartedOver reports whether an order has moved the pod to a later attempt than it was made for.
-func (m Numbers) StartedOver() bool { return m.Order != nil && m.At() > m.Attempt }
+func (n Numbers) StartedOver() bool { return n.Order != nil && n.CodeAttempt() > n.Attempt }
 
 // Behind reports whether the pod's code is, or may be, of an earlier attempt than the present one.
-func (m Numbers) Behind(attempt int, barrierIsOpen bool) bool {
-	return m.At() < attempt || !barrierIsOpen && m.Attempt < attempt
+func (n Numbers) Behind(attempt int, barrierIsOpen bool) bool {
+	return n.CodeAttempt() < attempt || !barrierIsOpen && n.Attempt < attempt
 }
 
 // Number reads a non-negative number from a label; -1 if there is none.
@@ -132,43 +132,43 @@ type Judge struct {
 }
 
 // Of says what the pod of a replica that has not finished means. The numbers are the pod's own: see NumbersOf.
-func (j Judge) Of(pod Pod, m *Numbers, r Replica) State {
-	old := IsOld(pod.Pod, m, r.ModeGeneration)
+func (j Judge) Of(pod Pod, numbers *Numbers, r Replica) State {
+	isToStop := IsToStop(pod.Pod, numbers, r.ModeGeneration)
 	switch {
 	case r.Obsolete && r.InPlace:
 		return j.ofObsolete(pod, r)
 	case r.Obsolete:
 		return Superseded // the ledger has moved past it
-	case m.Behind(r.Attempt, r.BarrierIsOpen):
-		return j.ofBehind(pod, old, m, r)
-	case !old && pod.Exits() > r.Exits && !j.mayHaveWorked(pod, old, r.RunsAgain):
+	case numbers.Behind(r.Attempt, r.BarrierIsOpen):
+		return j.ofBehind(pod, isToStop, numbers, r)
+	case !isToStop && pod.Exits() > r.Exits && !j.mayHaveWorked(pod, isToStop, r.RunsAgain):
 		return FailedInPod // Behind comes before it: an end in a pod that is behind is not of the present attempt
 	case pod.Ended():
-		return j.ofEnded(pod, old, r.RunsAgain)
-	case !old && j.IsStranded(pod):
+		return j.ofEnded(pod, isToStop, r.RunsAgain)
+	case !isToStop && j.IsStranded(pod):
 		return Stranded
 	default:
-		return j.ofLiving(pod.Pod, old)
+		return j.ofLiving(pod.Pod, isToStop)
 	}
 }
 
-// IsOld reports whether a pod was made for an earlier mode generation than the present one, or has been told to stop.
-func IsOld(pod *corev1.Pod, m *Numbers, modeGeneration int) bool {
-	return m.ModeGeneration < modeGeneration || Marked(pod, v1beta1.AnnotationStopped)
+// IsToStop reports whether a pod was made for an earlier mode generation than the present one, or has been told to stop.
+func IsToStop(pod *corev1.Pod, numbers *Numbers, modeGeneration int) bool {
+	return numbers.ModeGeneration < modeGeneration || Marked(pod, v1beta1.AnnotationStopped)
 }
 
 // mayHaveWorked reports whether the pod has ended, and its replica has done its work, or has done it unless the phase will say otherwise.
-func (j Judge) mayHaveWorked(p Pod, old, again bool) bool {
-	return p.Ended() && slices.Contains([]State{Succeeded, Alive, AwaitingPhase}, j.ofEnded(p, old, again))
+func (j Judge) mayHaveWorked(p Pod, isToStop, again bool) bool {
+	return p.Ended() && slices.Contains([]State{Succeeded, Alive, AwaitingPhase}, j.ofEnded(p, isToStop, again))
 }
 
 // ofEnded says what a pod that has ended means. It is Alive or AwaitingPhase if its phase has yet to say whether it succeeded.
-func (j Judge) ofEnded(p Pod, old, again bool) State {
+func (j Judge) ofEnded(p Pod, isToStop, again bool) State {
 	debug := IsDebug(p.Pod)
 	switch {
 	case !debug && p.succeeded() && p.endedByItself():
-		return j.ofSuccess(p, old, again)
-	case old:
+		return j.ofSuccess(p, isToStop, again)
+	case isToStop:
 		// Whatever fails while the job is being stopped for a pause or a change of mode fails because of that.
 		return Superseded
 	case debug || p.isDisruption():
@@ -179,11 +179,11 @@ func (j Judge) ofEnded(p Pod, old, again bool) State {
 }
 
 // ofSuccess says what a pod means whose code has exited with 0, and by itself as far as is known.
-func (j Judge) ofSuccess(p Pod, old, again bool) State {
+func (j Judge) ofSuccess(p Pod, isToStop, again bool) State {
 	switch awaits := p.awaitsPhase() && !j.isLost(p.Pod); {
-	case old && again:
+	case isToStop && again:
 		return Superseded // it will run again in the new mode
-	case awaits && old:
+	case awaits && isToStop:
 		return AwaitingPhase
 	case awaits:
 		return Alive
@@ -193,15 +193,15 @@ func (j Judge) ofSuccess(p Pod, old, again bool) State {
 }
 
 // ofLiving says what a pod means that has not ended.
-func (j Judge) ofLiving(pod *corev1.Pod, old bool) State {
+func (j Judge) ofLiving(pod *corev1.Pod, isToStop bool) State {
 	switch {
-	case j.isLost(pod) && old:
+	case j.isLost(pod) && isToStop:
 		return Superseded
 	case j.isLost(pod):
 		return Lost
 	case pod.DeletionTimestamp != nil:
 		return Terminating
-	case old:
+	case isToStop:
 		return Unwanted
 	default:
 		return Alive

@@ -112,7 +112,7 @@ func (p Pod) IsReady() bool {
 
 // IsWrapped reports whether a wrapper runs the pod's code, so that it can be asked for reports.
 func IsWrapped(pod *corev1.Pod) bool {
-	return Restarts(pod) || slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == inplace.Volume })
+	return RestartsInPlace(pod) || slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == inplace.Volume })
 }
 
 func chosen(in map[string]string, keys ...string) map[string]string {

@@ -62,8 +62,8 @@ type ScaledDownPod struct {
 
 // Of puts each pod that the job controls at its rank, or among the scaled-down pods.
 func Of(job *v1beta1.GenericJob, l *ledger.Ledger, pods []*corev1.Pod, judge podstate.Judge) *Roster {
-	r := &Roster{ledger: l, judge: judge, Names: spec.NamesOf(job), Types: make([]Type, 0, len(l.Types()))}
-	for _, a := range l.Types() {
+	r := &Roster{ledger: l, judge: judge, Names: spec.NamesOf(job), Types: make([]Type, 0, len(l.Accounts()))}
+	for _, a := range l.Accounts() {
 		r.Types = append(r.Types, Type{Account: a, Pods: none[:a.N:a.N]})
 	}
 	numbers := make([]podstate.Numbers, len(pods))
@@ -85,11 +85,11 @@ func (r *Roster) add(job *v1beta1.GenericJob, pod *corev1.Pod, m *podstate.Numbe
 	a := r.ledger.Account(name)
 	attempt := r.ledger.Attempt(a, rank)
 	if a == nil || rank >= a.N { // N is 0 for a type that only the ledger has
-		r.ScaledDown = append(r.ScaledDown, ScaledDownPod{pod, name, rank, m.At()})
+		r.ScaledDown = append(r.ScaledDown, ScaledDownPod{pod, name, rank, m.CodeAttempt()})
 	} else {
 		r.Types[a.Index].put(rank, pod, m)
 	}
-	isNewer := max(m.Attempt, m.At()) > attempt || m.ModeGeneration > r.ledger.ModeGeneration()
+	isNewer := max(m.Attempt, m.CodeAttempt()) > attempt || m.ModeGeneration > r.ledger.ModeGeneration()
 	if isNewer && job.Status.CompletionTime == nil && (r.Newer == "" || pod.Name < r.Newer) {
 		r.Newer = pod.Name
 	}
@@ -142,18 +142,20 @@ func (r *Roster) State(t *Type, rank int) podstate.State {
 
 // IsObsolete reports whether the pod of a replica is to be replaced because of when it was made.
 func (r *Roster) IsObsolete(t *Type, rank int) bool {
-	m := t.numbers[rank]
-	return r.ledger.IsObsolete(t.Account, rank, m.Attempt, m.JobAttempt)
+	numbers := t.numbers[rank]
+	return r.ledger.IsObsolete(t.Account, rank, numbers.Attempt, numbers.JobAttempt)
 }
 
 // Order returns the last order of a replica's pod; nil if the pod does not restart in place.
 func (t *Type) Order(rank int) *inplace.Order { return t.numbers[rank].Order }
 
-// Made returns the attempt that the pod of a replica was made for.
-func (t *Type) Made(rank int) int { return t.numbers[rank].Attempt }
+// PodAttempt returns the attempt that the pod of a replica was made for.
+func (t *Type) PodAttempt(rank int) int { return t.numbers[rank].Attempt }
 
-// NodeLoss describes a replica whose pod's node is not Ready; see podstate.Judge.NodeLoss.
-func (r *Roster) NodeLoss(t *Type, rank int) *podstate.NodeLoss { return r.judge.NodeLoss(t.Pod(rank)) }
+// NotReadyNode describes a replica whose pod's node is not Ready; see podstate.Judge.NotReadyNode.
+func (r *Roster) NotReadyNode(t *Type, rank int) *podstate.NotReadyNode {
+	return r.judge.NotReadyNode(t.Pod(rank))
+}
 
 // IsOverdue reports whether a pod is Terminating whose node must be dead; see podstate.Judge.Overdue.
 func (r *Roster) IsOverdue(pod *corev1.Pod) bool { return r.judge.Overdue(pod) }
@@ -161,15 +163,15 @@ func (r *Roster) IsOverdue(pod *corev1.Pod) bool { return r.judge.Overdue(pod) }
 // Waiting says why a pod does not run; see podstate.Judge.Waiting.
 func (r *Roster) Waiting(pod *corev1.Pod) (reason, message string) { return r.judge.Waiting(pod) }
 
-// IsSuperseded reports whether the ledger has moved past the pod of a replica: how it ends does not matter.
-func (r *Roster) IsSuperseded(t *Type, rank int) bool {
-	switch m := t.numbers[rank]; {
+// IsToBeReplaced reports whether the ledger has moved past the pod of a replica: it gets another one. In place, a success still counts.
+func (r *Roster) IsToBeReplaced(t *Type, rank int) bool {
+	switch numbers := t.numbers[rank]; {
 	case r.ledger.InPlace() && t.Finished(rank):
 		return false // a replica that has finished takes no part in later attempts
 	case r.IsObsolete(t, rank):
 		return true
 	default:
-		return m.Behind(r.ledger.Attempt(t.Account, rank), r.ledger.BarrierIsOpen()) && !podstate.CanGoOn(t.Pods[rank])
+		return numbers.Behind(r.ledger.Attempt(t.Account, rank), r.ledger.BarrierIsOpen()) && !podstate.CanGoOn(t.Pods[rank])
 	}
 }
 
@@ -180,7 +182,7 @@ func (r *Roster) IsUnwanted(t *Type, rank int) bool {
 	if pod == nil {
 		return false
 	}
-	mayBe := podstate.IsOld(pod, t.numbers[rank], r.ledger.ModeGeneration()) || r.ledger.InPlace() && r.IsObsolete(t, rank)
+	mayBe := podstate.IsToStop(pod, t.numbers[rank], r.ledger.ModeGeneration()) || r.ledger.InPlace() && r.IsObsolete(t, rank)
 	if !mayBe { // this is so for almost all pods, and saves the time to judge them
 		return false
 	}
@@ -196,9 +198,9 @@ func (r *Roster) HasPods() bool {
 	return slices.ContainsFunc(r.Types, func(t Type) bool { return slices.ContainsFunc(t.Pods, func(p *corev1.Pod) bool { return p != nil }) })
 }
 
-// HasSuperseded reports whether superseded or scaled-down pods exist, and after what time that changes by itself; 0 if it does not. A pod of an
+// HasPodsThatMustGo reports whether pods exist that are to be replaced, or were scaled away, and after what time that changes by itself; 0 if it does not. A pod of an
 // auxiliary type counts only as long as its code may run. The members of the next attempt must not meet there.
-func (r *Roster) HasSuperseded() (has bool, until time.Duration) {
+func (r *Roster) HasPodsThatMustGo() (has bool, until time.Duration) {
 	if slices.ContainsFunc(r.ScaledDown, func(s ScaledDownPod) bool {
 		a := r.ledger.Account(s.Type)
 		return a == nil || a.Index < 0 || !a.Auxiliary
@@ -207,7 +209,7 @@ func (r *Roster) HasSuperseded() (has bool, until time.Duration) {
 	}
 	for t, rank := range r.Replicas() {
 		pod := t.Pods[rank]
-		if pod == nil || !r.IsSuperseded(t, rank) {
+		if pod == nil || !r.IsToBeReplaced(t, rank) {
 			continue
 		}
 		if !t.Auxiliary {

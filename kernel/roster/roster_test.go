@@ -202,7 +202,7 @@ func TestGarbage(t *testing.T) {
 			if tc.pod != nil {
 				pods = []*corev1.Pod{tc.pod}
 			}
-			has, _ := rosterOf(t, tc.job, pods...).HasSuperseded()
+			has, _ := rosterOf(t, tc.job, pods...).HasPodsThatMustGo()
 			require.Equal(t, tc.superseded, has)
 		})
 	}

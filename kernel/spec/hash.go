@@ -14,7 +14,7 @@ func PodsHash(job *v1beta1.GenericJob) string {
 	types := make([]v1beta1.ReplicaSpec, len(job.Spec.ReplicaSpecs))
 	for i := range types {
 		types[i] = job.Spec.ReplicaSpecs[i]
-		types[i].Replicas = nil
+		types[i].Replicas, types[i].StartPolicy = nil, ""
 	}
 	parts := []any{types, job.Spec.Service, job.Spec.Heartbeat}
 	// Later fields are appended only if they are set. So the hash of other jobs is still that of operators without the field.

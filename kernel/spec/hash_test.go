@@ -16,17 +16,18 @@ import (
 
 // editedFreely are the fields that may be edited while pods are there, and whose edit makes no pod again, each with the reason.
 var editedFreely = map[string]string{
-	"spec.runMode":                 "status.modeGeneration counts its changes, and pods of an earlier one are replaced",
-	"spec.cleanUpPolicy":           "it says what becomes of pods at the end, whichever they are",
-	"spec.replicas":                "pods that are there keep their variables when a job is scaled",
-	"spec.replicaSpecs[].replicas": "pods that are there keep their variables when a job is scaled",
-	"spec.activeDeadlineSeconds":   "the operator's clock keeps it, and no pod has it",
-	"spec.backoffLimit":            "the ledger keeps it, and no pod has it",
-	"spec.failurePolicy":           "the ledger keeps what it decides, and no pod has it",
-	"spec.avoidNodes":              "the ledger keeps what it decides, and pods that are there stay where they are",
-	"spec.inPlaceLimit":            "the ledger keeps it, and no pod has it",
-	"spec.stopTogether":            "the operator orders pods to stop, and no pod has it",
-	"spec.ttlSecondsAfterFinished": "the operator's clock keeps it, and no pod has it",
+	"spec.runMode":                    "status.modeGeneration counts its changes, and pods of an earlier one are replaced",
+	"spec.cleanUpPolicy":              "it says what becomes of pods at the end, whichever they are",
+	"spec.replicas":                   "pods that are there keep their variables when a job is scaled",
+	"spec.replicaSpecs[].replicas":    "pods that are there keep their variables when a job is scaled",
+	"spec.replicaSpecs[].startPolicy": "pods that are there stay, and those that come follow it",
+	"spec.activeDeadlineSeconds":      "the operator's clock keeps it, and no pod has it",
+	"spec.backoffLimit":               "the ledger keeps it, and no pod has it",
+	"spec.failurePolicy":              "the ledger keeps what it decides, and no pod has it",
+	"spec.avoidNodes":                 "the ledger keeps what it decides, and pods that are there stay where they are",
+	"spec.inPlaceLimit":               "the ledger keeps it, and no pod has it",
+	"spec.stopTogether":               "the operator orders pods to stop, and no pod has it",
+	"spec.ttlSecondsAfterFinished":    "the operator's clock keeps it, and no pod has it",
 }
 
 // Where a field is forgotten an edit of it before code has started is accepted, and pods of the old spec run beside pods of the new one.

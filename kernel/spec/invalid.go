@@ -17,7 +17,7 @@ const mostProblems = 5
 
 // Invalid says what is wrong with the spec that the CRD's validation cannot find, and how to correct it; "" if nothing is. It names all mistakes, up to
 // mostProblems. Expander e is for the variables in templates. It may be nil if templates, which may be large, need not be looked at.
-func Invalid(job *v1beta1.GenericJob, tasks []Task, e *Expander) string {
+func Invalid(job *v1beta1.GenericJob, tasks []ReplicaType, e *Expander) string {
 	if problem := invalidTypes(job, tasks); problem != "" {
 		return problem // the rest is about types
 	}
@@ -34,7 +34,7 @@ func Invalid(job *v1beta1.GenericJob, tasks []Task, e *Expander) string {
 }
 
 // invalidTypes checks numbers and names of types. It repeats checks of the CRD, for clusters whose CRD lacks them: pods with wrong names could not be created.
-func invalidTypes(job *v1beta1.GenericJob, tasks []Task) string {
+func invalidTypes(job *v1beta1.GenericJob, tasks []ReplicaType) string {
 	if len(tasks) == 0 {
 		return "spec.replicaSpecs is empty: give at least one replica spec"
 	}
@@ -64,7 +64,7 @@ func invalidTypes(job *v1beta1.GenericJob, tasks []Task) string {
 	return ""
 }
 
-func invalidRules(tasks []Task, field string, list []v1beta1.FinishRule) (problems []string) {
+func invalidRules(tasks []ReplicaType, field string, list []v1beta1.FinishRule) (problems []string) {
 	for i, rule := range list {
 		if len(rule) == 0 {
 			problems = append(problems, fmt.Sprintf("spec.%s[%d] is empty: name a replica type and its ranks, as in {\"%s\": [0]}", field, i, tasks[0].Type))
@@ -80,7 +80,7 @@ func invalidRules(tasks []Task, field string, list []v1beta1.FinishRule) (proble
 
 // invalidFailurePolicy finds types in rules that the job does not have, or whose failures no rule judges. Such a rule would never match, and nobody would
 // notice.
-func invalidFailurePolicy(tasks []Task, p *v1beta1.FailurePolicy) (problems []string) {
+func invalidFailurePolicy(tasks []ReplicaType, p *v1beta1.FailurePolicy) (problems []string) {
 	if p == nil {
 		return nil
 	}
@@ -94,8 +94,8 @@ func invalidFailurePolicy(tasks []Task, p *v1beta1.FailurePolicy) (problems []st
 	return problems
 }
 
-func invalidRanks(tasks []Task, replicaType string, ranks v1beta1.RankList) string {
-	at := slices.IndexFunc(tasks, func(t Task) bool { return t.Type == replicaType })
+func invalidRanks(tasks []ReplicaType, replicaType string, ranks v1beta1.RankList) string {
+	at := slices.IndexFunc(tasks, func(t ReplicaType) bool { return t.Type == replicaType })
 	if at < 0 || tasks[at].Auxiliary {
 		var names []string
 		for _, t := range tasks {
@@ -123,7 +123,7 @@ func invalidRanks(tasks []Task, replicaType string, ranks v1beta1.RankList) stri
 	return ""
 }
 
-func (e *Expander) invalidVariables(tasks []Task) (problems []string) {
+func (e *Expander) invalidVariables(tasks []ReplicaType) (problems []string) {
 	for _, t := range tasks {
 		added := 0
 		EachText(&t.Template.Spec, func(c *corev1.Container, text *string) {

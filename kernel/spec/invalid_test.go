@@ -71,7 +71,7 @@ func TestInvalidSaysWhichFieldAndWhatToDo(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := Invalid(tc.job, Tasks(tc.job, false), NewExpander(tc.job, false))
+			got := Invalid(tc.job, ReplicaTypes(tc.job, false), NewExpander(tc.job, false))
 			if open := strings.HasSuffix(tc.want, "(") || strings.HasSuffix(tc.want, " "); open { // then Kubernetes says why
 				require.True(t, strings.HasPrefix(got, tc.want), got)
 				require.Contains(t, got, "): change metadata.name or the type")
@@ -100,10 +100,10 @@ func TestWhatIsNoMistakeOfAJobThatRuns(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, tc.want, Invalid(job, Tasks(job, false), tc.expander))
+			require.Equal(t, tc.want, Invalid(job, ReplicaTypes(job, false), tc.expander))
 		})
 	}
 	kept := jobOf(1, successRule(workerRanks(intstr.FromInt32(3))))
-	require.NotEmpty(t, Invalid(kept, Tasks(kept, false), nil))
-	require.Empty(t, Invalid(kept, Tasks(kept, true), nil), "a rank that a rule keeps is there")
+	require.NotEmpty(t, Invalid(kept, ReplicaTypes(kept, false), nil))
+	require.Empty(t, Invalid(kept, ReplicaTypes(kept, true), nil), "a rank that a rule keeps is there")
 }

@@ -26,8 +26,8 @@ const MaxAllReplicas = 20000
 // InPlaceLimit is how often in a row a replica is restarted in place unless the job says otherwise.
 const InPlaceLimit = 3
 
-// Task is a replica type of a job.
-type Task struct {
+// ReplicaType is a replica type of a job.
+type ReplicaType struct {
 	*v1beta1.ReplicaSpec
 	Policy Policy
 	// N is the number of its replicas, from 0 to MaxReplicas; more than the spec says if rules name higher ranks (see Tasks).
@@ -35,18 +35,18 @@ type Task struct {
 }
 
 // StartsAtOnce reports whether the pods of a type are created whatever the others do.
-func (t Task) StartsAtOnce() bool {
+func (t ReplicaType) StartsAtOnce() bool {
 	return t.ReplicaSpec == nil || t.StartPolicy == "" || t.StartPolicy == v1beta1.StartAtOnce
 }
 
-// Tasks returns the replica types of a job, in the order of its spec. If keep is set, a type keeps each rank that success and failure rules name,
+// ReplicaTypes returns the replica types of a job, in the order of its spec. If keep is set, a type keeps each rank that success and failure rules name,
 // even if it was scaled down. Without such a rank a rule could never hold. Set keep for a job that runs. Before a job starts or resumes, Invalid
 // looks at its rules, and they change only in a pause.
-func Tasks(job *v1beta1.GenericJob, keep bool) []Task {
-	tasks := make([]Task, len(job.Spec.ReplicaSpecs))
+func ReplicaTypes(job *v1beta1.GenericJob, keep bool) []ReplicaType {
+	tasks := make([]ReplicaType, len(job.Spec.ReplicaSpecs))
 	for i := range tasks {
 		r := &job.Spec.ReplicaSpecs[i]
-		tasks[i] = Task{r, policyOf(job, r), min(max(Replicas(job, r), 0), MaxReplicas)}
+		tasks[i] = ReplicaType{r, policyOf(job, r), min(max(Replicas(job, r), 0), MaxReplicas)}
 	}
 	if !keep {
 		return tasks

@@ -56,7 +56,7 @@ func TestTasks(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			for keep, want := range map[bool]int{false: tc.free, true: tc.kept} {
-				tasks := Tasks(tc.job, keep)
+				tasks := ReplicaTypes(tc.job, keep)
 				require.Len(t, tasks, 2)
 				require.Equal(t, "worker", tasks[0].Type)
 				require.Equal(t, want, tasks[0].N, "keep %t", keep)
@@ -64,7 +64,7 @@ func TestTasks(t *testing.T) {
 			}
 		})
 	}
-	require.Equal(t, 1, Tasks(jobOf(2), false)[1].N, "a type without a number has one replica")
+	require.Equal(t, 1, ReplicaTypes(jobOf(2), false)[1].N, "a type without a number has one replica")
 }
 
 func TestPolicy(t *testing.T) {
@@ -90,7 +90,7 @@ func TestPolicy(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			p := Tasks(tc.job, false)[0].Policy
+			p := ReplicaTypes(tc.job, false)[0].Policy
 			require.Equal(t, tc.limit, p.Limit)
 			var again []int32
 			for _, code := range []int32{0, 1, 137, 143, 255} {

@@ -97,7 +97,7 @@ func short(d time.Duration) string {
 // names returns those of the nodes that are avoided, as a part of a sentence.
 func (p *writer) names() string {
 	var names []string
-	for _, n := range p.status.AvoidedNodes[:min(len(p.status.AvoidedNodes), mostNamed)] {
+	for _, n := range p.status.AvoidedNodes[:min(len(p.status.AvoidedNodes), maxNamed)] {
 		names = append(names, n.Node)
 	}
 	out := "node " + names[0]

@@ -77,7 +77,7 @@ func (p *writer) stillRejected() bool {
 
 // refusedScale says why a job keeps more replicas than its spec asks for: its rules name one of them. It is "" if the job keeps no more.
 func (p *writer) refusedScale() string {
-	for _, t := range p.Ledger.Tasks() {
+	for _, t := range p.Ledger.ReplicaTypes() {
 		if asked := spec.Replicas(p.Job, t.ReplicaSpec); asked < t.N {
 			return fmt.Sprintf("spec.replicaSpecs[%s].replicas is %d, but the job's rules name rank %d: it keeps %d. Set replicas to %d or more.",
 				t.Type, asked, t.N-1, t.N, t.N)

@@ -72,11 +72,11 @@ func (p *writer) set(t v1beta1.JobConditionType, value bool, reason, message str
 	Set(&p.status, p.Now, t, value, reason, message)
 }
 
-// observeConditions derives the conditions from the verdict and the pods.
-func (p *writer) observeConditions(v view) {
+// deriveConditions derives the conditions from the verdict and the pods.
+func (p *writer) deriveConditions(v view) {
 	p.forgetEarlierSpec()
 	switch p.Verdict.Course {
-	case verdict.None, verdict.Rest:
+	case verdict.None, verdict.AlreadyFinished:
 		p.unblock() // an unreadable ledger was repaired
 	case verdict.Succeed:
 		p.concludeConditions(false, v)
@@ -201,9 +201,9 @@ func (p *writer) runConditions(v view) {
 	default:
 		p.goOnConditions(false, v1beta1.ReasonPodsNotReady, v.waiting+v.waits.beside(v.waitingReason)+following(". ", failedForGood(p.Ledger))+following(". ", v.lost.String()))
 	}
-	p.observeFailure(v)
+	p.deriveFailure(v)
 	p.endPause()
-	p.observeBlock(v)
+	p.deriveBlocked(v)
 }
 
 // barrierMessage returns the message of a job whose replicas wait at the barrier: since when nothing trains, why, and whom they wait for.
@@ -234,8 +234,8 @@ func (p *writer) debugging() string {
 	return debugMessage + text.Time(p.Now) + "."
 }
 
-// observeBlock says what keeps the job from having its pods.
-func (p *writer) observeBlock(v view) {
+// deriveBlocked says what keeps the job from having its pods.
+func (p *writer) deriveBlocked(v view) {
 	switch scale := p.refusedScale(); {
 	case p.Rejected != "":
 		p.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonPodRejected, p.Rejected)

@@ -137,7 +137,7 @@ func TestBlockedGoesAwayByItself(t *testing.T) {
 		"one that is paused":          {verdict.Pause, false, false},
 		"one that succeeds":           {verdict.Succeed, false, false},
 		"one that fails":              {verdict.Fail, false, false},
-		"one that has ended before":   {verdict.Rest, false, false},
+		"one that has ended before":   {verdict.AlreadyFinished, false, false},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

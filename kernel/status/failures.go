@@ -18,21 +18,21 @@ type Failure struct {
 	v1beta1.ReplicaFailure
 }
 
-// mostFailures is how many failures a status keeps, as the CRD says.
-const mostFailures = 5
+// maxFailures is how many failures a status keeps, as the CRD says.
+const maxFailures = 5
 
 // keepFailures keeps the last failures in the status. Of many in one reconcile it keeps the first, because the cause is among them.
 func (p *writer) keepFailures() {
 	list := slices.Clone(p.status.Failures)
-	for _, f := range p.Failures[:min(len(p.Failures), mostFailures)] {
+	for _, f := range p.Failures[:min(len(p.Failures), maxFailures)] {
 		list = append(list, f.ReplicaFailure)
 	}
-	p.status.Failures = list[max(0, len(list)-mostFailures):]
+	p.status.Failures = list[max(0, len(list)-maxFailures):]
 }
 
-// observeFailure keeps ReplicaFailure true while a pod cannot start or a replica has failed for good, and says what went
+// deriveFailure keeps ReplicaFailure true while a pod cannot start or a replica has failed for good, and says what went
 // wrong last.
-func (p *writer) observeFailure(v view) {
+func (p *writer) deriveFailure(v view) {
 	switch {
 	case len(p.Failures) > 0:
 		p.set(v1beta1.ConditionReplicaFailure, true, v1beta1.ReasonErrorInPod, p.failure())
@@ -73,26 +73,26 @@ func (p *writer) concludeFailure(failed bool, v view) {
 	switch forGood := failedForGood(p.Ledger); {
 	case forGood != "" && len(p.Failures) == 0 && c != nil && c.Status == metav1.ConditionTrue:
 	case forGood != "" || failed:
-		p.observeFailure(v)
+		p.deriveFailure(v)
 	default:
 		p.set(v1beta1.ConditionReplicaFailure, false, v1beta1.ReasonNone, allRunningMessage)
 	}
 }
 
-// mostNamed is how many replicas a message names.
-const mostNamed = 5
+// maxNamed is how many replicas a message names.
+const maxNamed = 5
 
 // failedForGood says how many replicas have failed for good, and which; "" if none has.
 func failedForGood(l *ledger.Ledger) string {
 	failed, all := 0, 0
 	var names []string
-	for _, a := range l.Types() {
+	for _, a := range l.Accounts() {
 		if a.Auxiliary { // it only serves those that are counted
 			continue
 		}
 		all += a.N
 		failed += a.Failed()
-		for rank := 0; rank < a.N && len(names) < mostNamed; rank++ {
+		for rank := 0; rank < a.N && len(names) < maxNamed; rank++ {
 			if a.HasFailed(rank) {
 				names = append(names, fmt.Sprintf("%s-%d", a.Type, rank))
 			}
@@ -136,7 +136,7 @@ func (p *writer) lastFailure() string {
 // job ends, and all its failures follow from one that was told before, it says that one.
 func (p *writer) failure() string {
 	f := &p.Failures[0]
-	if p.Verdict.Ends() && p.followsStored() {
+	if p.Verdict.EndsJob() && p.followsStored() {
 		return clauses(p.First.Summary, f.Then)
 	}
 	told := clauses(f.Why, f.Then)

@@ -37,7 +37,7 @@ func (p *writer) withSummary(why string) string {
 // reportRoot has the restart of all replicas tell the first failure, if the recorded failure follows from that one. The first failure is then not
 // recorded itself: its container has ended, but its pod has not.
 func (p *writer) reportRoot() {
-	if len(p.Restarts) != 1 || !p.Ledger.WholeJob() || p.First.Follows != "" {
+	if len(p.Restarts) != 1 || !p.Ledger.RestartsTogether() || p.First.Follows != "" {
 		return
 	}
 	e := &p.Restarts[0]
@@ -57,12 +57,12 @@ func (p *writer) followsStored() bool {
 
 // correctFirst corrects what was told before of the first failure, now that more is known.
 func (p *writer) correctFirst() {
-	if p.FirstBefore == "" || p.First == nil {
+	if p.OldSummary == "" || p.First == nil {
 		return
 	}
 	for i := range p.status.Conditions {
 		if c := &p.status.Conditions[i]; !strings.Contains(c.Message, p.First.Summary) { // the old summary may be the beginning of the new one
-			c.Message = strings.Replace(c.Message, p.FirstBefore, p.First.Summary, 1)
+			c.Message = strings.Replace(c.Message, p.OldSummary, p.First.Summary, 1)
 		}
 	}
 	before := p.Job.Status.FirstFailure
@@ -76,7 +76,7 @@ func (p *writer) correctFirst() {
 // firstEvents tell that another failure came first than the one that was told before.
 func (p *writer) firstEvents() []Event {
 	before := p.Job.Status.FirstFailure
-	if p.FirstBefore == "" || p.First == nil || before == nil || before.Pod == p.First.Pod {
+	if p.OldSummary == "" || p.First == nil || before == nil || before.Pod == p.First.Pod {
 		return nil
 	}
 	return []Event{NewEvent(true, v1beta1.ReasonErrorInPod,

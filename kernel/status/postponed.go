@@ -121,7 +121,7 @@ func uncountOthers(s *v1beta1.GenericJobStatus) {
 func untilFirstStatus(p Findings, s *v1beta1.GenericJobStatus) time.Duration {
 	age := p.Now.Sub(p.Job.CreationTimestamp.Time)
 	replicas := 0
-	for _, t := range p.Ledger.Tasks() {
+	for _, t := range p.Ledger.ReplicaTypes() {
 		replicas += t.N
 	}
 	if age < 0 || age >= firstStatusWithin || replicas > mostReplicas || !onlyBegins(p, s) {

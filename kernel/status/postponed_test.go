@@ -128,7 +128,7 @@ func TestWhichFirstStatusIsPostponed(t *testing.T) {
 		"pods that run already are told with the rest": {workers: 2, job: as, pods: running(), want: wait},
 		"a success that decides nothing":               {workers: 2, job: as, do: func(d ledger.Draft) { d.Succeed(d.Account("worker"), 0) }, want: wait},
 		"a failure":                                    {workers: 2, job: as, do: func(d ledger.Draft) { d.Fail(d.Account("worker"), 0) }},
-		"a restart":                                    {workers: 2, job: as, do: func(d ledger.Draft) { d.Replace(d.Account("worker"), 0, ledger.Restart, 0, false, start) }},
+		"a restart":                                    {workers: 2, job: as, do: func(d ledger.Draft) { d.StartOver(d.Account("worker"), 0, ledger.Restart, 0, false, start) }},
 		"a spec that was edited since":                 {workers: 2, job: func(job *v1beta1.GenericJob) { job.Generation = 2 }},
 		"another mode":                                 {workers: 2, job: mode(v1beta1.RunMode{Debug: &v1beta1.DebugMode{Enabled: true}})},
 		"another verdict":                              {workers: 2, job: as, reconcile: func(p *Findings) { p.Verdict.Course = verdict.Block }},

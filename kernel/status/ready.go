@@ -16,14 +16,14 @@ import (
 const startedMessage = "All replicas have run together. The condition Running says how they are now."
 
 // onlyEditsMend are the reasons of Blocked that time does not mend, nor anything in the cluster: the job has to be edited, or created again.
-var onlyEditsMend = []string{v1beta1.ReasonInvalidSpec, v1beta1.ReasonScaleRefused, v1beta1.ReasonCreateInvalid, v1beta1.ReasonLedgerUnreadable}
+var onlyEditsMend = []string{v1beta1.ReasonInvalidSpec, v1beta1.ReasonScaleRefused, v1beta1.ReasonCreateInvalid, v1beta1.ReasonLedgerUnreadable, v1beta1.ReasonRevisionUnknown}
 
 // Stalls reports whether a job that is blocked for a reason has to be edited, or created again.
 func Stalls(reason string) bool { return slices.Contains(onlyEditsMend, reason) }
 
 // SetReady sets Ready by what else the status says, and Reconciling or Stalled beside it if it is False.
 func SetReady(s *v1beta1.GenericJobStatus, now time.Time) {
-	is, why := stand(s)
+	is, why := readiness(s)
 	s.Conditions = slices.DeleteFunc(s.Conditions, func(c v1beta1.JobCondition) bool {
 		return isDerived(c) && c.Type != is && c.Type != v1beta1.ConditionReady
 	})
@@ -31,8 +31,8 @@ func SetReady(s *v1beta1.GenericJobStatus, now time.Time) {
 	Set(s, now, is, true, why.Reason, why.Message)
 }
 
-// stand returns which of the three conditions is True, and a condition whose reason and message say why.
-func stand(s *v1beta1.GenericJobStatus) (v1beta1.JobConditionType, v1beta1.JobCondition) {
+// readiness returns which of the three conditions is True, and a condition whose reason and message say why.
+func readiness(s *v1beta1.GenericJobStatus) (v1beta1.JobConditionType, v1beta1.JobCondition) {
 	blocked, running := wordsOf(s, v1beta1.ConditionBlocked), wordsOf(s, v1beta1.ConditionRunning)
 	switch {
 	case s.Phase == v1beta1.JobFailed:

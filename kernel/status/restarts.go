@@ -100,7 +100,7 @@ func (r Restart) byRule() string {
 }
 
 func (r Restart) how() string {
-	whole := r.Ledger.WholeJob() && !r.Account.Auxiliary
+	whole := r.Ledger.RestartsTogether() && !r.Account.Auxiliary
 	switch {
 	case whole && !r.Ledger.InPlace():
 		return fmt.Sprintf("all replicas are replaced, attempt %d", r.Ledger.JobAttempt())

@@ -39,8 +39,8 @@ type Findings struct {
 	// Failures say what went wrong in this reconcile.
 	Failures []Failure
 	// First is the failure that others followed from; nil if none is known. FirstBefore is the summary that was told before of the same incident.
-	First       *v1beta1.FirstFailure
-	FirstBefore string
+	First      *v1beta1.FirstFailure
+	OldSummary string
 	// Rejected says that nodes keep rejecting the pods of a replica; "" if no pod was rejected in this reconcile.
 	Rejected string
 	// Silent says which scheduler does not seem to run; "" if all do.
@@ -78,7 +78,7 @@ func Of(f Findings) (s v1beta1.GenericJobStatus, events []Event, news bool) {
 		w.status.History = f.Ledger.History()
 	}
 	switch {
-	case f.Verdict.Ends():
+	case f.Verdict.EndsJob():
 		w.status.CompletionTime = &metav1.Time{Time: f.Now}
 		w.status.Phase = v1beta1.JobFailed
 		if f.Verdict.Course == verdict.Succeed {
@@ -93,7 +93,7 @@ func Of(f Findings) (s v1beta1.GenericJobStatus, events []Event, news bool) {
 	w.reportFirst()
 	w.reportEnd()
 	w.keepFailures()
-	w.observe()
+	w.derive()
 	w.correctFirst()
 	return w.close()
 }
@@ -124,7 +124,7 @@ func (p *writer) close() (v1beta1.GenericJobStatus, []Event, bool) {
 	now := metav1.NewMicroTime(p.Now)
 	p.status.LastUpdateTime = &now
 	SetReady(&p.status, p.Now)
-	p.rateTime()
+	p.setGoodput()
 	return p.status, p.events(), true
 }
 
@@ -142,9 +142,9 @@ var unfinishedPhases = []v1beta1.JobPhase{
 	v1beta1.JobPending, v1beta1.JobRunning, v1beta1.JobPaused, v1beta1.JobResuming, v1beta1.JobUnknown,
 }
 
-// observePhase derives the phase of a job that has not finished from its pods. The phase stays Running while replicas are replaced: the counts and the
+// derivePhase derives the phase of a job that has not finished from its pods. The phase stays Running while replicas are replaced: the counts and the
 // condition Running show that.
-func (p *writer) observePhase() {
+func (p *writer) derivePhase() {
 	if p.Verdict.Over() {
 		return
 	}
@@ -154,7 +154,7 @@ func (p *writer) observePhase() {
 		*phase = "" // there is none yet, or somebody has written an unknown one
 	}
 	switch course := p.Verdict.Course; {
-	case p.Verdict.Stops():
+	case p.Verdict.StopsPods():
 		p.stopPhase(gone)
 	case course == verdict.Run && running:
 		*phase = v1beta1.JobRunning

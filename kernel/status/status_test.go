@@ -122,7 +122,7 @@ func TestAnEndIsToldOnce(t *testing.T) {
 			require.Equal(t, after(time.Minute), job.Status.CompletionTime.Time)
 
 			rest := findingsOf(t, job, nil) // its pods have gone
-			rest.Verdict, rest.Now = verdict.Verdict{Course: verdict.Rest}, after(time.Hour)
+			rest.Verdict, rest.Now = verdict.Verdict{Course: verdict.AlreadyFinished}, after(time.Hour)
 			s, events, news := Of(rest)
 			require.True(t, news, "the replicas are Deleted now")
 			require.Empty(t, events)
@@ -217,7 +217,7 @@ func TestAStatusThatCannotBeStoredIsToldOf(t *testing.T) {
 
 func TestWithoutRowsKeepsAllElse(t *testing.T) {
 	job := begun(t)
-	p := findingsOf(t, job, func(d ledger.Draft) { d.Replace(d.Account("worker"), 1, ledger.Restart, 0, false, start) }, running()...)
+	p := findingsOf(t, job, func(d ledger.Draft) { d.StartOver(d.Account("worker"), 1, ledger.Restart, 0, false, start) }, running()...)
 	s, _, _ := Of(p)
 	require.Len(t, s.Tasks[0].Replicas, 2)
 	before := *s.DeepCopy()

@@ -7,9 +7,9 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// rateTime sets the share of the job's time that was productive until now. That time passes is no news, so this is set only in a status that is written
+// setGoodput sets the share of the job's time that was productive until now. That time passes is no news, so this is set only in a status that is written
 // anyway.
-func (p *writer) rateTime() {
+func (p *writer) setGoodput() {
 	if p.status.Time == nil {
 		return
 	}

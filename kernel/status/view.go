@@ -36,12 +36,12 @@ type view struct {
 	problemReason string
 }
 
-// observe derives what the status shows of the pods: rows, counts, phase and conditions.
-func (p *writer) observe() {
+// derive derives what the status shows of the pods: rows, counts, phase and conditions.
+func (p *writer) derive() {
 	v := view{allRun: true}
 	total, finished, containers := 0, 0, 0
-	auxiliary := p.Ledger.Auxiliary()
-	for _, a := range p.Ledger.Types() {
+	auxiliary := p.Ledger.AuxiliaryReplicas()
+	for _, a := range p.Ledger.Accounts() {
 		total, finished = total+a.N, finished+a.Succeeded()+a.Failed()
 	}
 	p.status.Aggregate = v1beta1.Aggregate{}
@@ -71,9 +71,9 @@ func (p *writer) observe() {
 		p.status.Tasks = append(p.status.Tasks, task)
 	}
 	p.status.Running = p.runningOf(total - finished - auxiliary)
-	p.observePhase()
+	p.derivePhase()
 	p.reportAvoided(&v)
-	p.observeConditions(v)
+	p.deriveConditions(v)
 }
 
 // runningOf prints how many of the unfinished replicas run. For a job that is over it prints how many were left running, if any were.
@@ -98,7 +98,7 @@ func (p *writer) replicaPhase(t *roster.Type, rank int, pod *corev1.Pod) v1beta1
 		return v1beta1.ReplicaFailed
 	case pod == nil && none:
 		return v1beta1.ReplicaDeleted
-	case pod == nil || !none && p.Roster.IsSuperseded(t, rank):
+	case pod == nil || !none && p.Roster.IsToBeReplaced(t, rank):
 		return v1beta1.ReplicaCreating
 	case pod.Status.Phase == corev1.PodPending && !podstate.Scheduled(pod), pod.Status.Phase == "":
 		return v1beta1.ReplicaCreating
@@ -143,14 +143,14 @@ func (v *view) add(replicas *roster.Roster, t *roster.Type, rank int, phase v1be
 		return
 	}
 	if phase == v1beta1.ReplicaRunning && pod.DeletionTimestamp == nil && !replicas.IsUnwanted(t, rank) {
-		v.lost.add(t.Type, rank, replicas.NodeLoss(t, rank))
+		v.lost.add(t.Type, rank, replicas.NotReadyNode(t, rank))
 		if v.still == "" {
 			v.still = t.Pod(rank).StillRuns()
 		}
 		return
 	}
 	v.allRun = false
-	v.anyMissing = v.anyMissing || pod == nil || replicas.IsSuperseded(t, rank)
+	v.anyMissing = v.anyMissing || pod == nil || replicas.IsToBeReplaced(t, rank)
 	v.await(replicas, t, rank)
 }
 
@@ -186,16 +186,16 @@ func waiting(replicas *roster.Roster, t *roster.Type, rank int, byStartPolicy bo
 
 // lostNodes are the nodes that are not Ready and on which replicas run.
 type lostNodes struct {
-	first  *podstate.NodeLoss // of the first such replica
-	until  time.Time          // when the first of its node is deleted; zero if all wait without a limit
-	forced time.Time          // when the operator deletes the first by force; zero if it never does
-	names  []string           // of some replicas of that node
-	number int                // how many it has
-	others map[string]bool    // other such nodes
+	first  *podstate.NotReadyNode // of the first such replica
+	until  time.Time              // when the first of its node is deleted; zero if all wait without a limit
+	forced time.Time              // when the operator deletes the first by force; zero if it never does
+	names  []string               // of some replicas of that node
+	number int                    // how many it has
+	others map[string]bool        // other such nodes
 }
 
 // add takes a running replica into account.
-func (l *lostNodes) add(replicaType string, rank int, lost *podstate.NodeLoss) {
+func (l *lostNodes) add(replicaType string, rank int, lost *podstate.NotReadyNode) {
 	switch {
 	case lost == nil:
 		return
@@ -211,7 +211,7 @@ func (l *lostNodes) add(replicaType string, rank int, lost *podstate.NodeLoss) {
 		l.until, l.forced = sooner(l.until, lost.Until), sooner(l.forced, lost.Forced)
 	}
 	l.number++
-	if len(l.names) < mostNamed {
+	if len(l.names) < maxNamed {
 		l.names = append(l.names, fmt.Sprintf("%s-%d", replicaType, rank))
 	}
 }

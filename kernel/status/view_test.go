@@ -19,7 +19,7 @@ import (
 func TestReplicaPhases(t *testing.T) {
 	unscheduled := podOf(0, corev1.PodPending)
 	unscheduled.Spec.NodeName = ""
-	old := func(d ledger.Draft) { d.Replace(d.Account("worker"), 0, ledger.Restart, 0, false, start) }
+	old := func(d ledger.Draft) { d.StartOver(d.Account("worker"), 0, ledger.Restart, 0, false, start) }
 	done := func(d ledger.Draft) { d.Succeed(d.Account("worker"), 0) }
 	failed := func(d ledger.Draft) { d.Fail(d.Account("worker"), 0) }
 	tests := map[string]struct {
@@ -30,14 +30,14 @@ func TestReplicaPhases(t *testing.T) {
 	}{
 		"no pod yet":                         {nil, nil, verdict.Run, v1beta1.ReplicaCreating},
 		"none to come in a pause":            {nil, nil, verdict.Pause, v1beta1.ReplicaDeleted},
-		"none to come after the end":         {nil, nil, verdict.Rest, v1beta1.ReplicaDeleted},
+		"none to come after the end":         {nil, nil, verdict.AlreadyFinished, v1beta1.ReplicaDeleted},
 		"no node":                            {unscheduled, nil, verdict.Run, v1beta1.ReplicaCreating},
 		"a node":                             {podOf(0, corev1.PodPending), nil, verdict.Run, v1beta1.ReplicaPending},
 		"it runs":                            {podOf(0, corev1.PodRunning), nil, verdict.Run, v1beta1.ReplicaRunning},
 		"its node does not answer":           {podOf(0, corev1.PodUnknown), nil, verdict.Run, v1beta1.ReplicaUnknown},
 		"its pod is to be replaced":          {podOf(0, corev1.PodFailed), old, verdict.Run, v1beta1.ReplicaCreating},
 		"but not any more":                   {podOf(0, corev1.PodFailed), old, verdict.Fail, v1beta1.ReplicaFailed},
-		"a success outlives its pod":         {nil, done, verdict.Rest, v1beta1.ReplicaSucceeded},
+		"a success outlives its pod":         {nil, done, verdict.AlreadyFinished, v1beta1.ReplicaSucceeded},
 		"so does a failure":                  {nil, failed, verdict.Run, v1beta1.ReplicaFailed},
 		"a success is one before it ends":    {podOf(0, corev1.PodRunning), done, verdict.Run, v1beta1.ReplicaSucceeded},
 		"a failure that is not recorded yet": {podOf(0, corev1.PodFailed), nil, verdict.Block, v1beta1.ReplicaFailed},

@@ -9,14 +9,14 @@ type Course int
 
 // The courses. The zero value decides nothing.
 const (
-	None    Course = iota // no opinion: the next rule is asked
-	Rest                  // the job has finished before this reconcile
-	Succeed               // the job succeeds now
-	Fail                  // the job fails now
-	Pause                 // pods are stopped
-	Queue                 // pods are stopped until the job's queue has quota for them
-	Block                 // pods stay, none is created
-	Run                   // restarts are made and missing pods created
+	None            Course = iota // no opinion: the next rule is asked
+	AlreadyFinished               // the job has finished before this reconcile
+	Succeed                       // the job succeeds now
+	Fail                          // the job fails now
+	Pause                         // pods are stopped
+	Queue                         // pods are stopped until the job's queue has quota for them
+	Block                         // pods stay, none is created
+	Run                           // restarts are made and missing pods created
 )
 
 // Verdict is the opinion of a rule.
@@ -31,11 +31,11 @@ type Verdict struct {
 	Again time.Duration
 }
 
-// Ends reports whether the job ends by this verdict.
-func (v Verdict) Ends() bool { return v.Course == Succeed || v.Course == Fail }
+// EndsJob reports whether the job ends by this verdict.
+func (v Verdict) EndsJob() bool { return v.Course == Succeed || v.Course == Fail }
 
-// Stops reports whether this verdict stops the pods. None is created while it lasts.
-func (v Verdict) Stops() bool { return v.Course == Pause || v.Course == Queue }
+// StopsPods reports whether this verdict stops the pods. None is created while it lasts.
+func (v Verdict) StopsPods() bool { return v.Course == Pause || v.Course == Queue }
 
 // Over reports whether the job has ended, now or before.
-func (v Verdict) Over() bool { return v.Course == Rest || v.Ends() }
+func (v Verdict) Over() bool { return v.Course == AlreadyFinished || v.EndsJob() }

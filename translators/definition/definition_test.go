@@ -95,6 +95,7 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 		`genericJob: {runMode: "${job.spec.template}"}`:                                           nil, // has none of its fields
 		`genericJob: {service: {ports: {}}}`:                                                      {"spec.genericJob.service.ports: this is of type map(string, dyn), but a list is wanted"},
 		`genericJob: {restartScope: "${job.spec.nope}"}`:                                          {"spec.genericJob.restartScope: undefined field 'nope' (character 9)"},
+		"genericJob: {restartScope: \"${job.spec.name // no } ends it\"}":                         {"spec.genericJob.restartScope: a ${ is never closed"},
 		`genericJob: {restartScope: "${job.spec.name"}`:                                           {"spec.genericJob.restartScope: a ${ is never closed"},
 		`genericJob: {restartScope: "${ }"}`:                                                      {"${} holds no expression"},
 		`genericJob: {restartScope: "a${job.spec.words}"}`:                                        {"is of type list(string), and text stands around it"},
@@ -153,6 +154,7 @@ func TestWhatTemplatesBecome(t *testing.T) {
 		"an integer as a number":      {`genericJob: {cleanUpPolicy: "${job.spec.rate < 2.5}.", replicaSpecs: []}`, "rate: 2", `{"cleanUpPolicy":"true.","replicaSpecs":[]}`},
 		"a reserved word":             {`genericJob: {cleanUpPolicy: "${job.spec.namespace}", replicaSpecs: []}`, "namespace: x", `{"cleanUpPolicy":"x","replicaSpecs":[]}`},
 		"name and namespace":          {`genericJob: {cleanUpPolicy: "${job.namespace}/${job.name}", replicaSpecs: []}`, "{}", `{"cleanUpPolicy":"ns/job","replicaSpecs":[]}`},
+		"a comment":                   {`genericJob: {cleanUpPolicy: "${job.spec.words[0] // the user's } word\n}", replicaSpecs: []}`, "words: [a]", `{"cleanUpPolicy":"a","replicaSpecs":[]}`},
 		"texts":                       {`genericJob: {cleanUpPolicy: "${job.spec.words.join(',').replace('a', 'x').lowerAscii().trim().split(',')[1]}", replicaSpecs: []}`, "words: [a, BA]", `{"cleanUpPolicy":"ba","replicaSpecs":[]}`},
 		"the largest":                 {`genericJob: {replicas: "${math.greatest(job.spec.count, 1)}", replicaSpecs: []}`, "count: 0", `{"replicaSpecs":[],"replicas":1}`},
 		"inside a pod template": {`genericJob: {cleanUpPolicy: "${job.spec.template.spec.containers[0].name}, ${has(job.spec.template.spec)}, ${has(dyn(job.spec.template).nope)}, ${job.spec.template == job.spec.template}, ${size(dyn(job.spec.template))}", replicaSpecs: []}`,
@@ -256,7 +258,7 @@ func TestRevisionsAreMadeOfContent(t *testing.T) {
 	name := func(text string) string {
 		d, err := defined(t, text)
 		require.NoError(t, err)
-		return d.Revision()
+		return d.Registration().Revision
 	}
 	a := name(`genericJob: {replicas: 1, replicaSpecs: []}`)
 	require.Len(t, a, 10)

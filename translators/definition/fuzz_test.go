@@ -43,7 +43,7 @@ func FuzzDefinition(f *testing.F) {
 			one.Name, one.Spec.Raw, one.Status.Raw = "job", job, job
 			first, err := d.Compile(one)
 			second, again := d.Compile(one)
-			if (err == nil) != (again == nil) || err == nil && definition.RevisionOf(spec) != d.Revision() {
+			if (err == nil) != (again == nil) || err == nil && definition.RevisionOf(spec) != d.Registration().Revision {
 				t.Fatalf("%v, and then %v", err, again)
 			}
 			if err == nil && !sameJSON(t, first.Spec, second.Spec) {

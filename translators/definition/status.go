@@ -15,9 +15,6 @@ import (
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// Revision is the name of the definition's content.
-func (d *Definition) Revision() string { return d.revision }
-
 // Registration is the definition as a translator.
 func (d *Definition) Registration() framework.Registration {
 	kind := v1beta1.TrainingFrameworkSpec{Kind: d.kind}

@@ -59,6 +59,9 @@ func length(text string) (int, error) {
 			}
 		case c == '\'' || c == '"':
 			quote = c
+		case strings.HasPrefix(text[i:], "//"): // a comment, up to the end of its line
+			line, _, _ := strings.Cut(text[i:], "\n")
+			i += len(line) - 1
 		case c == '{':
 			depth++
 		case c == '}' && depth == 0:

@@ -111,9 +111,9 @@ func ranksIn(intervals string) int32 {
 	return int32(total)
 }
 
-// leads reports whether Kubeflow would call the job running: its chief, master or launcher runs. In a job without these any worker has to run, and in a
+// countsAsRunning reports whether Kubeflow would call the job running: its chief, master or launcher runs. In a job without these any worker has to run, and in a
 // job without workers any replica.
-func leads(specs map[string]*kubeflow.ReplicaSpec, counts map[string]*kubeflow.ReplicaStatus) bool {
+func countsAsRunning(specs map[string]*kubeflow.ReplicaSpec, counts map[string]*kubeflow.ReplicaStatus) bool {
 	for _, title := range []string{kubeflow.TFChief, kubeflow.TFMaster, v2beta1.MPILauncher, kubeflow.TFWorker} {
 		for key, spec := range specs {
 			if strings.EqualFold(key, title) && spec != nil && counts[title] != nil && ptr.Deref(spec.Replicas, 1) > 0 {

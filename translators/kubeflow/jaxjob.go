@@ -11,7 +11,7 @@ import (
 
 // CompileJAXJob makes a GenericJob of a JAXJob. It succeeds when every worker has.
 func CompileJAXJob(job *kubeflow.JAXJob) (framework.Program, error) {
-	program := begin(&job.Spec.RunPolicy, &kubeflow.InlineRunPolicy{})
+	program := newProgram(&job.Spec.RunPolicy, &kubeflow.InlineRunPolicy{})
 	if program.Foreign {
 		return program, nil
 	}

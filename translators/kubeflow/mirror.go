@@ -35,7 +35,7 @@ func (k *kind) mirror(job client.Object, specs map[string]*kubeflow.ReplicaSpec,
 	if s.ObservedGeneration != 0 {
 		to.ObservedGeneration = s.ObservedGeneration
 	}
-	p := &picture{kind: k, job: job, status: &s, shown: to.Conditions, leads: leads(specs, counts), begun: begun(counts)}
+	p := &conditionList{kind: k, job: job, status: &s, shown: to.Conditions, leads: countsAsRunning(specs, counts), begun: begun(counts)}
 	p.leads = p.leads && (!k.batch || p.allRun(specs, counts))
 	to.Conditions = p.conditions()
 }
@@ -58,8 +58,8 @@ func conditionOf(s *v1beta1.GenericJobStatus, t v1beta1.JobConditionType) *v1bet
 	return &s.Conditions[i]
 }
 
-// picture is what the conditions are made from.
-type picture struct {
+// conditionList is what the conditions are made from.
+type conditionList struct {
 	*kind
 	job    client.Object
 	status *v1beta1.GenericJobStatus
@@ -70,7 +70,7 @@ type picture struct {
 }
 
 // conditions returns the conditions in the order of a job's life. But the one that holds now comes last, because kubectl shows that as the job's state.
-func (p *picture) conditions() []kubeflow.JobCondition {
+func (p *conditionList) conditions() []kubeflow.JobCondition {
 	state := p.state()
 	p.show(v1beta1.ConditionReplicaFailure, kubeflow.JobReplicaFailure)
 	p.set(kubeflow.JobCreated, true, kubeflow.ReasonCreated, " is created."+p.needed(state), p.job.GetCreationTimestamp())
@@ -102,7 +102,7 @@ func (p *picture) conditions() []kubeflow.JobCondition {
 }
 
 // state returns the type of the condition that holds now.
-func (p *picture) state() kubeflow.JobConditionType {
+func (p *conditionList) state() kubeflow.JobConditionType {
 	pause := conditionOf(p.status, v1beta1.ConditionPaused)
 	switch s := p.status; {
 	case s.Phase == v1beta1.JobSucceeded:
@@ -121,7 +121,7 @@ func (p *picture) state() kubeflow.JobConditionType {
 }
 
 // needed says what a user has to create before the first pod can start. Only the kubelet knows whether it exists. Once a pod has started, it does.
-func (p *picture) needed(state kubeflow.JobConditionType) string {
+func (p *conditionList) needed(state kubeflow.JobConditionType) string {
 	if p.needs == "" || p.begun || state != kubeflow.JobCreated {
 		return ""
 	}
@@ -129,7 +129,7 @@ func (p *picture) needed(state kubeflow.JobConditionType) string {
 }
 
 // allRun reports whether all workers run, or have run. It stays true for a job that was shown as running, even while a worker is replaced.
-func (p *picture) allRun(specs map[string]*kubeflow.ReplicaSpec, counts map[string]*kubeflow.ReplicaStatus) bool {
+func (p *conditionList) allRun(specs map[string]*kubeflow.ReplicaSpec, counts map[string]*kubeflow.ReplicaStatus) bool {
 	if phaseOf(&kubeflow.JobStatus{Conditions: p.shown}) == v1beta1.JobRunning {
 		return true
 	}
@@ -143,7 +143,7 @@ func (p *picture) allRun(specs map[string]*kubeflow.ReplicaSpec, counts map[stri
 }
 
 // whyFailed returns the reason of the condition Failed. An MPIJob has the reason of a batch Job, in which the MPI operator runs the launcher.
-func (p *picture) whyFailed() string {
+func (p *conditionList) whyFailed() string {
 	c := conditionOf(p.status, v1beta1.ConditionFailed)
 	switch {
 	case !p.batch || c == nil:
@@ -156,7 +156,7 @@ func (p *picture) whyFailed() string {
 }
 
 // now returns the time of the GenericJob's status.
-func (p *picture) now() metav1.Time {
+func (p *conditionList) now() metav1.Time {
 	switch s := p.status; {
 	case s.CompletionTime != nil:
 		return *s.CompletionTime
@@ -168,14 +168,14 @@ func (p *picture) now() metav1.Time {
 }
 
 // stopped sets Running to False, if the job has that condition.
-func (p *picture) stopped(reason, message string) {
+func (p *conditionList) stopped(reason, message string) {
 	if slices.ContainsFunc(p.shown, func(c kubeflow.JobCondition) bool { return c.Type == kubeflow.JobRunning }) {
 		p.set(kubeflow.JobRunning, false, reason, message, p.now())
 	}
 }
 
 // because adds to words the message of a condition of the GenericJob, if the condition is True.
-func (p *picture) because(words string, t v1beta1.JobConditionType) string {
+func (p *conditionList) because(words string, t v1beta1.JobConditionType) string {
 	if c := conditionOf(p.status, t); c != nil && c.Status == metav1.ConditionTrue && c.Message != "" {
 		return words + ": " + translate(c.Message)
 	}
@@ -184,7 +184,7 @@ func (p *picture) because(words string, t v1beta1.JobConditionType) string {
 
 // show adds a condition of the GenericJob as it is, if it is True. Kubeflow has none like it. It has no lastTransitionTime: Flyte takes the condition with
 // the newest one for the state of the job, and knows Kubeflow's alone.
-func (p *picture) show(from v1beta1.JobConditionType, to kubeflow.JobConditionType) {
+func (p *conditionList) show(from v1beta1.JobConditionType, to kubeflow.JobConditionType) {
 	if c := conditionOf(p.status, from); c != nil && c.Status == metav1.ConditionTrue {
 		p.add(kubeflow.JobCondition{Type: to, Status: corev1.ConditionTrue, Reason: c.Reason, Message: translate(c.Message)}, p.now())
 		p.out[len(p.out)-1].LastTransitionTime = metav1.Time{}
@@ -192,7 +192,7 @@ func (p *picture) show(from v1beta1.JobConditionType, to kubeflow.JobConditionTy
 }
 
 // set adds one of Kubeflow's conditions.
-func (p *picture) set(t kubeflow.JobConditionType, is bool, reason, words string, at metav1.Time) {
+func (p *conditionList) set(t kubeflow.JobConditionType, is bool, reason, words string, at metav1.Time) {
 	status := corev1.ConditionFalse
 	if is {
 		status = corev1.ConditionTrue
@@ -201,7 +201,7 @@ func (p *picture) set(t kubeflow.JobConditionType, is bool, reason, words string
 }
 
 // add adds a condition. One that has not changed keeps its times.
-func (p *picture) add(c kubeflow.JobCondition, at metav1.Time) {
+func (p *conditionList) add(c kubeflow.JobCondition, at metav1.Time) {
 	c.LastTransitionTime, c.LastUpdateTime = at, at
 	for _, s := range p.shown {
 		if s.Type != c.Type || s.Status != c.Status {

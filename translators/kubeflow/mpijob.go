@@ -51,7 +51,7 @@ func compileWithKeys(job *v2beta1.MPIJob) (framework.Program, error) {
 // compileMPIJob makes a GenericJob of an MPIJob whose key pair is in a Secret of that name.
 func compileMPIJob(job *v2beta1.MPIJob, keys string) (framework.Program, error) {
 	policy := policyOf(job)
-	program := begin(&policy, &kubeflow.InlineRunPolicy{})
+	program := newProgram(&policy, &kubeflow.InlineRunPolicy{})
 	if program.Foreign {
 		return program, nil
 	}
@@ -80,12 +80,12 @@ func compileMPIJob(job *v2beta1.MPIJob, keys string) (framework.Program, error) 
 		}
 		main := &spec.Template.Spec.Containers[0]
 		if m.name == launcher {
-			lead(spec, job, m)
+			setLauncher(spec, job, m)
 			offer(main, launcherEnvironment(job, main)...)
 			mountHosts(&spec.Template.Spec, job.Name, program.Data)
 			continue
 		}
-		follow(spec, job)
+		setWorker(spec, job)
 		offer(main, corev1.EnvVar{Name: "K_MPI_JOB_ROLE", Value: worker})
 		if len(main.Command) == 0 && len(main.Args) == 0 {
 			main.Command = []string{"/usr/sbin/sshd", "-De"}
@@ -108,10 +108,10 @@ func policyOf(job *v2beta1.MPIJob) kubeflow.RunPolicy {
 	return out
 }
 
-// lead sets how the launcher starts and restarts: as the pod of a batch Job, which is what the MPI operator makes. That Job creates a new pod until
+// setLauncher sets how the launcher starts and restarts: as the pod of a batch Job, which is what the MPI operator makes. That Job creates a new pod until
 // backoffLimit is reached, even if the policy is Never or ExitCode. A launcher fails if its workers are not there yet. So it is restarted only when they
 // are; else it would use up its limit while an image is pulled.
-func lead(spec *v1beta1.ReplicaSpec, job *v2beta1.MPIJob, m member) {
+func setLauncher(spec *v1beta1.ReplicaSpec, job *v2beta1.MPIJob, m member) {
 	spec.Type = launcherType(job.Name)
 	if m.spec.RestartPolicy != kubeflow.RestartAlways {
 		spec.RestartPolicy = &v1beta1.RestartPolicy{Policy: v1beta1.RestartOnFailure}
@@ -127,10 +127,10 @@ func launcherRestarts(job *v2beta1.MPIJob) int32 {
 	return ptr.Deref(job.Spec.RunPolicy.BackoffLimit, defaultLauncherRestarts)
 }
 
-// follow sets how a worker restarts, as with the MPI operator. A worker that failed is restarted only if its policy says so. One that was deleted gets a
+// setWorker sets how a worker restarts, as with the MPI operator. A worker that failed is restarted only if its policy says so. One that was deleted gets a
 // new pod. Neither ends the job: an elastic program goes on without it, and the launcher of any other program fails. The MPI operator restarts a worker
 // without a limit. Here there is a limit, because a launcher waits for its workers: one that cannot start must fail for good some day.
-func follow(spec *v1beta1.ReplicaSpec, job *v2beta1.MPIJob) {
+func setWorker(spec *v1beta1.ReplicaSpec, job *v2beta1.MPIJob) {
 	spec.RestartPolicy.Limit = ptr.To(max(launcherRestarts(job), defaultLauncherRestarts))
 	if spec.RestartPolicy.Policy == v1beta1.RestartNever {
 		spec.RestartPolicy = &v1beta1.RestartPolicy{Policy: v1beta1.RestartOnFailure, Limit: ptr.To[int32](0)}

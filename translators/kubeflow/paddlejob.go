@@ -13,7 +13,7 @@ import (
 
 // CompilePaddleJob makes a GenericJob of a PaddleJob. It succeeds with its masters, or without one when every worker has.
 func CompilePaddleJob(job *kubeflow.PaddleJob) (framework.Program, error) {
-	program := begin(&job.Spec.RunPolicy, &kubeflow.InlineRunPolicy{})
+	program := newProgram(&job.Spec.RunPolicy, &kubeflow.InlineRunPolicy{})
 	if program.Foreign {
 		return program, nil
 	}

@@ -24,9 +24,9 @@ var (
 	firstRank = intstr.FromInt32(0)
 )
 
-// begin returns a program with what the run policy decides. In older manifests the fields of runPolicy stand in the spec itself (inline). They count
+// newProgram returns a program with what the run policy decides. In older manifests the fields of runPolicy stand in the spec itself (inline). They count
 // where runPolicy has no value.
-func begin(p *kubeflow.RunPolicy, inline *kubeflow.InlineRunPolicy) framework.Program {
+func newProgram(p *kubeflow.RunPolicy, inline *kubeflow.InlineRunPolicy) framework.Program {
 	if ptr.Deref(p.ManagedBy, kubeflow.ManagedByTrainingOperator) != kubeflow.ManagedByTrainingOperator {
 		return framework.Program{Foreign: true}
 	}

@@ -16,7 +16,7 @@ import (
 
 // CompilePyTorchJob makes a GenericJob of a PyTorchJob.
 func CompilePyTorchJob(job *kubeflow.PyTorchJob) (framework.Program, error) {
-	program := begin(&job.Spec.RunPolicy, &job.Spec.InlineRunPolicy)
+	program := newProgram(&job.Spec.RunPolicy, &job.Spec.InlineRunPolicy)
 	if program.Foreign {
 		return program, nil
 	}

@@ -15,7 +15,7 @@ import (
 
 // CompileTFJob makes a GenericJob of a TFJob.
 func CompileTFJob(job *kubeflow.TFJob) (framework.Program, error) {
-	program := begin(&job.Spec.RunPolicy, &job.Spec.InlineRunPolicy)
+	program := newProgram(&job.Spec.RunPolicy, &job.Spec.InlineRunPolicy)
 	if program.Foreign {
 		return program, nil
 	}

@@ -14,7 +14,7 @@ import (
 
 // CompileXGBoostJob makes a GenericJob of an XGBoostJob.
 func CompileXGBoostJob(job *kubeflow.XGBoostJob) (framework.Program, error) {
-	program := begin(&job.Spec.RunPolicy, &kubeflow.InlineRunPolicy{})
+	program := newProgram(&job.Spec.RunPolicy, &kubeflow.InlineRunPolicy{})
 	if program.Foreign {
 		return program, nil
 	}

@@ -142,6 +142,3 @@ type FirstFailure struct {
 	// +optional
 	Probable bool `json:"probable,omitempty"`
 }
-
-// LedgerVersion is the ledgerVersion of statuses that this build writes and reads.
-const LedgerVersion = 1

@@ -4,6 +4,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// LedgerVersion is the ledgerVersion of statuses that this build writes and reads.
+const LedgerVersion = 1
+
 // TaskLedger is what the operator has recorded of the replicas of one type.
 type TaskLedger struct {
 	// type is the replica type.

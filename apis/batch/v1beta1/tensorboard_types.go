@@ -105,7 +105,7 @@ type LogDirHTTP struct {
 	URL []string `json:"url"`
 }
 
-// DependentStatus is the state of an object that a job depends on.
+// DependentStatus is the state of an object that serves a job, such as its TensorBoard.
 type DependentStatus struct {
 	// name tells the job's dependents apart.
 	// +optional

@@ -222,6 +222,6 @@ const (
 	ReasonNotServed = "NotServed"
 	// ReasonDefinitionDeleted: a definition is gone of whose kind there are unfinished jobs, as an event says.
 	ReasonDefinitionDeleted = "DefinitionDeleted"
-	// ReasonRevisionUnknown: a job was compiled by a revision that is not kept.
+	// ReasonRevisionUnknown: a job was compiled by a revision that is not kept, so edits of the job have no effect. It goes on as it was.
 	ReasonRevisionUnknown = "RevisionUnknown"
 )

@@ -122,7 +122,7 @@ func (s *session) ask(r develop.Request, stream []byte) (a develop.Answer, err e
 			_, _ = s.in.Write(stream)
 		}
 	}()
-	line, err = s.out.ReadSlice('\n')
+	answer, err := s.out.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
 		return a, errors.New("its wrapper's answer is too long")
 	}
@@ -130,7 +130,7 @@ func (s *session) ask(r develop.Request, stream []byte) (a develop.Answer, err e
 		<-s.ended
 		return a, s.wrong()
 	}
-	if err := json.Unmarshal(line, &a); err != nil {
+	if err := json.Unmarshal(answer, &a); err != nil {
 		return a, fmt.Errorf("its wrapper's answer cannot be read: %w", err)
 	}
 	if a.Error != "" {

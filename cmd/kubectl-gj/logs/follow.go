@@ -212,14 +212,14 @@ func sleep(ctx context.Context, d time.Duration) bool {
 }
 
 // attach prints one log to its end. A stream that breaks before is opened again where it broke; and once more when the container
-// has ended, for what it said after that.
+// has ended, for what it said after that. Once it has noted an end, another may read the log of the next run, so it touches the log no more.
 func (p *Printer) attach(ctx context.Context, s Source, log *stream, again bool) {
-	defer log.stop()
 	for over := int32(-1); ; again = true { // the restart of which the end was seen
 		err := p.stream(ctx, s, log, again)
 		now, gone := p.look(ctx, s)
 		switch ended, restarts := now.ended(), now.restarts(); {
 		case gone, ctx.Err() != nil:
+			log.stop()
 			return
 		case ended && over != restarts:
 			over = restarts
@@ -231,6 +231,7 @@ func (p *Printer) attach(ctx context.Context, s Source, log *stream, again bool)
 			return
 		}
 		if !sleep(ctx, reattach) {
+			log.stop()
 			return
 		}
 	}

@@ -9,7 +9,7 @@
 //   - lane.go says what the time of the job as a whole was spent on, from status.time and status.history.
 //   - replicas.go says what each replica did, from the pods that are still there, and which failures are known of it.
 //   - bands.go has neighbours share a row, in a job of many replicas. So 20,000 replicas have as many rows as 100.
-//   - timeline.go puts both on a time axis; account.go, curve.go and failures.go are the other parts of the page.
+//   - timeline.go puts both on a time axis; account.go, chart.go, steps.go and failures.go are the other parts of the page.
 //   - draw.go and pages.go write the pages. html.go escapes what they write, and has the policy that allows the style sheet and nothing else.
 //
 // # Why no library draws it

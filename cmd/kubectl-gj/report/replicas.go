@@ -112,7 +112,7 @@ func (in *Input) pod(pod *corev1.Pod, from, to time.Time) []span {
 	if asked := stoppedAt(pod); !over && !asked.IsZero() {
 		layers = append(layers, span{asked, to, stateStopping})
 	}
-	if loss := (podstate.Judge{Now: in.Now}).NodeLoss(podstate.Pod{Pod: pod, Template: &corev1.PodTemplateSpec{Spec: pod.Spec}}); loss != nil && !over {
+	if loss := (podstate.Judge{Now: in.Now}).NotReadyNode(podstate.Pod{Pod: pod, Template: &corev1.PodTemplateSpec{Spec: pod.Spec}}); loss != nil && !over {
 		layers = append(layers, span{loss.Since, to, stateLost})
 	}
 	return layers
@@ -154,11 +154,11 @@ func runsOf(pod *corev1.Pod, c *corev1.ContainerStatus, to time.Time) (runs []sp
 // barrier is the time in which a replica that restarts in place last waited for the others, its container running.
 func (in *Input) barrier(pod *corev1.Pod, created, to time.Time) []span {
 	s := in.Family.GenericJob.Status.InPlace
-	if s == nil || s.BarrierTime == nil || s.BarrierTime.Time.Before(pod.CreationTimestamp.Time) && !barrier.Waits(in.Family.GenericJob) || podstate.IsOver(pod) {
+	if s == nil || s.BarrierTime == nil || s.BarrierTime.Time.Before(pod.CreationTimestamp.Time) && !barrier.IsClosed(in.Family.GenericJob) || podstate.IsOver(pod) {
 		return nil
 	}
 	until := to
-	if !barrier.Waits(in.Family.GenericJob) {
+	if !barrier.IsClosed(in.Family.GenericJob) {
 		if s.RestartTime == nil || s.RestartTime.Time.Before(s.BarrierTime.Time) {
 			return nil
 		}

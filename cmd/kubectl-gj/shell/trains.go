@@ -27,7 +27,7 @@ func TrainingCommands(job *v1beta1.GenericJob, replica, container string) (lines
 		trains.Spec.RunMode.Debug = nil
 	}
 	trains.Status.Mode = spec.Mode(trains, job.Status.PauseCount > 0)
-	builder := kernel.NewBuilder(trains, kernel.Settings{})
+	builder := kernel.NewPodBuilder(trains, kernel.Settings{})
 	draft, _ := ledger.Load(trains) // one that cannot be read has no attempts
 	for i := range trains.Spec.ReplicaSpecs {
 		r := &trains.Spec.ReplicaSpecs[i]

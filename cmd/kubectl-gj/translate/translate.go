@@ -59,7 +59,7 @@ func Of(kind *jobs.Kind, job client.Object, all bool) Made {
 		m.Err = fmt.Errorf("spec.managedBy is %q: this operator makes nothing of it", *gj.Spec.ManagedBy)
 		return m
 	}
-	if problem := spec.Invalid(gj, spec.Tasks(gj, false), spec.NewExpander(gj, false)); problem != "" {
+	if problem := spec.Invalid(gj, spec.ReplicaTypes(gj, false), spec.NewExpander(gj, false)); problem != "" {
 		m.Err = errors.New(problem)
 		return m
 	}
@@ -104,15 +104,15 @@ func (m *Made) add(gj *v1beta1.GenericJob, all bool) {
 	if service := build.Service(gj); service != nil {
 		m.Objects = append(m.Objects, service)
 	}
-	group := build.Group{Number: 1, Least: least(gj)}
-	for _, task := range spec.Tasks(gj, false) {
+	group := build.Group{Number: 1, MinMember: least(gj)}
+	for _, task := range spec.ReplicaTypes(gj, false) {
 		group.Left = append(group.Left, task.N)
 	}
 	if versions := build.GangVersions(gj); len(versions) > 0 {
 		m.Objects = append(m.Objects, build.GangObject(gj, group, versions[0]))
 	}
 	builder := build.NewBuilder(gj, build.Run{Gang: number(gj)})
-	for _, task := range spec.Tasks(gj, false) {
+	for _, task := range spec.ReplicaTypes(gj, false) {
 		n := task.N
 		if !all {
 			n = min(n, 1)
@@ -126,7 +126,7 @@ func (m *Made) add(gj *v1beta1.GenericJob, all bool) {
 // least is how many pods are placed together or not at all.
 func least(gj *v1beta1.GenericJob) int {
 	n := 0
-	for _, task := range spec.Tasks(gj, false) {
+	for _, task := range spec.ReplicaTypes(gj, false) {
 		n += task.N
 	}
 	if s := gj.Spec.Scheduler; s != nil && s.MinMember != nil {

@@ -142,7 +142,7 @@ func podsOf(f *jobs.Family, now time.Time) (out []Branch) {
 }
 
 // lost says of a pod that its node is not Ready; "" if it is.
-func lost(l *podstate.NodeLoss) string {
+func lost(l *podstate.NotReadyNode) string {
 	if l != nil {
 		return fmt.Sprintf("node %s is not Ready since %s", l.Node, l.Since.UTC().Format(time.RFC3339))
 	}
@@ -163,7 +163,7 @@ func replica(f *jobs.Family, replicas *roster.Roster, t *roster.Type, rank int, 
 	case pod == nil:
 		b.Phase, b.Why = absent(f, record, now)
 	case pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil:
-		b.Phase, b.Why = phaseOf(pod), cmp.Or(lost(replicas.NodeLoss(t, rank)), t.Pod(rank).StillRuns(), before(f, pod, b))
+		b.Phase, b.Why = phaseOf(pod), cmp.Or(lost(replicas.NotReadyNode(t, rank)), t.Pod(rank).StillRuns(), before(f, pod, b))
 	case podstate.IsOver(pod):
 		b.Phase, b.Why = phaseOf(pod), lastFailure(f, t, rank)
 	default:

@@ -37,7 +37,7 @@ func (q question) edited() string {
 	if job == nil || q.Phase() != v1beta1.JobRunning {
 		return ""
 	}
-	problem := spec.Invalid(job, spec.Tasks(job, false), nil)
+	problem := spec.Invalid(job, spec.ReplicaTypes(job, false), nil)
 	if problem == "" {
 		return ""
 	}

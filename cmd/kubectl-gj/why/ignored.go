@@ -42,7 +42,7 @@ func Ignored(f *jobs.Family, now time.Time) []string {
 func ignoredBy(job *v1beta1.GenericJob, now time.Time) (list []string) {
 	newborn := job.DeepCopy()
 	newborn.Status, newborn.OwnerReferences, newborn.DeletionTimestamp = v1beta1.GenericJobStatus{}, nil, nil
-	w := kernel.World{Job: newborn, Now: now, Most: 1, Settings: kernel.Settings{WrapperImage: "there is one"}}
+	w := kernel.World{Job: newborn, Now: now, MaxCreates: 1, Settings: kernel.Settings{WrapperImage: "there is one"}}
 	if counts(&job.Status) {
 		w.Settings.AvoidNodes = &v1beta1.AvoidNodes{}
 	}

@@ -102,7 +102,7 @@ func noneLeft(job *v1beta1.GenericJob, replicaType string, rank int) string {
 		return ""
 	}
 	_, limit := l.Spent(a, rank)
-	if l.Budget() != 0 {
+	if l.SharedRestartsLeft() != 0 {
 		limit = a.Policy.Limit
 	}
 	return fmt.Sprintf("no restart is left now (0 of %d)", limit)
@@ -134,7 +134,7 @@ func Remarks(f *jobs.Family, policy v1beta1.FailurePolicy) (list []string, err e
 	}
 	with := &v1beta1.GenericJob{ObjectMeta: f.GenericJob.ObjectMeta, Spec: f.GenericJob.Spec}
 	with.Spec.SuccessRules, with.Spec.FailureRules, with.Spec.FailurePolicy = nil, nil, &policy
-	if problem := spec.Invalid(with, spec.Tasks(with, false), nil); strings.HasPrefix(problem, field) {
+	if problem := spec.Invalid(with, spec.ReplicaTypes(with, false), nil); strings.HasPrefix(problem, field) {
 		return nil, errors.New(strings.ReplaceAll(problem, field, ""))
 	}
 	if why := spec.WhyNoElsewhere(&with.Spec); why != "" && !counts(&f.GenericJob.Status) {

@@ -10,33 +10,33 @@ import (
 	"time"
 )
 
-// places are the connections that a port has at once. One more puts out a connection whose request has not come yet: of the
+// connections are the connections that a port has at once. One more puts out a connection whose request has not come yet: of the
 // address that has most, the oldest. So whoever holds connections and says nothing keeps neither the kubelet nor a scraper
 // out. A connection whose request has come stays until it is answered.
-type places struct {
+type connections struct {
 	net.Listener
 	mu     sync.Mutex
-	left   *sync.Cond // somebody has
-	taken  []*place   // the oldest first
+	left   *sync.Cond    // somebody has
+	taken  []*connection // the oldest first
 	closed bool
 }
 
-// place is one connection.
-type place struct {
+// connection is one connection.
+type connection struct {
 	net.Conn
-	of    *places
-	from  string // the address without its port
-	asked bool   // its request has come
+	of         *connections
+	from       string // the address without its port
+	hasRequest bool   // its request has come
 }
 
-func newPlaces(on net.Listener) *places {
-	l := &places{Listener: on}
+func newConnections(on net.Listener) *connections {
+	l := &connections{Listener: on}
 	l.left = sync.NewCond(&l.mu)
 	return l
 }
 
 // Accept implements net.Listener.
-func (l *places) Accept() (net.Conn, error) {
+func (l *connections) Accept() (net.Conn, error) {
 	conn, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
@@ -46,11 +46,11 @@ func (l *places) Accept() (net.Conn, error) {
 		_ = conn.Close()
 		return nil, err
 	}
-	p := &place{Conn: conn, of: l, from: from}
+	p := &connection{Conn: conn, of: l, from: from}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for len(l.taken) >= maxConnections && !l.closed {
-		if out := l.out(from); out != nil {
+		if out := l.toClose(from); out != nil {
 			l.drop(out)
 			_ = out.Conn.Close()
 			continue
@@ -62,7 +62,7 @@ func (l *places) Accept() (net.Conn, error) {
 }
 
 // Close implements net.Listener.
-func (l *places) Close() error {
+func (l *connections) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true
@@ -70,28 +70,28 @@ func (l *places) Close() error {
 	return l.Listener.Close()
 }
 
-// out is who has to make room for one more from an address, nil if the requests of all have come.
-func (l *places) out(from string) *place {
+// toClose is who has to make room for one more from an address, nil if the requests of all have come.
+func (l *connections) toClose(from string) *connection {
 	has := map[string]int{from: 1}
 	for _, p := range l.taken {
 		has[p.from]++
 	}
-	var out *place
+	var out *connection
 	for _, p := range l.taken {
-		if !p.asked && (out == nil || has[p.from] > has[out.from]) {
+		if !p.hasRequest && (out == nil || has[p.from] > has[out.from]) {
 			out = p
 		}
 	}
 	return out
 }
 
-func (l *places) drop(p *place) {
-	l.taken = slices.DeleteFunc(l.taken, func(other *place) bool { return other == p })
+func (l *connections) drop(p *connection) {
+	l.taken = slices.DeleteFunc(l.taken, func(other *connection) bool { return other == p })
 	l.left.Broadcast()
 }
 
 // Close implements net.Conn.
-func (p *place) Close() error {
+func (p *connection) Close() error {
 	p.of.mu.Lock()
 	defer p.of.mu.Unlock()
 	p.of.drop(p)
@@ -99,11 +99,11 @@ func (p *place) Close() error {
 }
 
 // stay keeps a connection until it has been answered; false if it was put out.
-func (p *place) stay() bool {
+func (p *connection) stay() bool {
 	p.of.mu.Lock()
 	defer p.of.mu.Unlock()
-	p.asked = slices.Contains(p.of.taken, p)
-	return p.asked
+	p.hasRequest = slices.Contains(p.of.taken, p)
+	return p.hasRequest
 }
 
 type placeKey struct{}
@@ -124,7 +124,7 @@ func staying(next http.Handler) http.Handler {
 			http.Error(w, "nothing here takes a body", http.StatusRequestEntityTooLarge)
 			return
 		}
-		if p, is := r.Context().Value(placeKey{}).(*place); is && p.stay() && http.NewResponseController(w).SetReadDeadline(time.Time{}) == nil {
+		if p, is := r.Context().Value(placeKey{}).(*connection); is && p.stay() && http.NewResponseController(w).SetReadDeadline(time.Time{}) == nil {
 			next.ServeHTTP(w, r)
 		}
 	})

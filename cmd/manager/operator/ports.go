@@ -91,9 +91,9 @@ func (p port) listen() (net.Listener, error) {
 		return nil, err
 	}
 	if config == nil {
-		return newPlaces(plain), nil
+		return newConnections(plain), nil
 	}
-	return tls.NewListener(newPlaces(plain), config), nil
+	return tls.NewListener(newConnections(plain), config), nil
 }
 
 // ownCertificate is one that is made again at each start: it keeps tokens from who only listens on the wire, as Kubernetes' own

@@ -48,7 +48,7 @@ type counted struct {
 // Accept implements net.Listener.
 func (l *counted) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
-	if p, is := c.(*place); is {
+	if p, is := c.(*connection); is {
 		p.Conn = &countedConn{Conn: p.Conn, of: l}
 	}
 	return c, err
@@ -206,23 +206,23 @@ func TestWhoHoldsConnectionsKeepsNobodyOut(t *testing.T) {
 }
 
 func TestTheAddressWithMostConnectionsMakesRoom(t *testing.T) {
-	l := newPlaces(nil)
-	take := func(from string, asked bool) *place {
-		p := &place{of: l, from: from, asked: asked}
+	l := newConnections(nil)
+	take := func(from string, asked bool) *connection {
+		p := &connection{of: l, from: from, hasRequest: asked}
 		l.taken = append(l.taken, p)
 		return p
 	}
 	kubelet, busy, first := take("node", false), take("pod", true), take("pod", false)
 	take("pod", false)
-	require.Same(t, first, l.out("other"), "not the kubelet's, which is older, nor one whose request has come")
+	require.Same(t, first, l.toClose("other"), "not the kubelet's, which is older, nor one whose request has come")
 	l.drop(first)
-	require.NotSame(t, kubelet, l.out("pod"), "the one that comes counts too")
+	require.NotSame(t, kubelet, l.toClose("pod"), "the one that comes counts too")
 	require.True(t, busy.stay())
 	require.False(t, first.stay(), "who was put out is not answered")
 	for _, p := range l.taken {
-		p.asked = true
+		p.hasRequest = true
 	}
-	require.Nil(t, l.out("other"))
+	require.Nil(t, l.toClose("other"))
 }
 
 func TestStrangersCannotSendAnyHeaders(t *testing.T) {
@@ -262,7 +262,7 @@ func TestNobodyHoldsAConnectionForEver(t *testing.T) {
 func TestAnAnswerMayTakeLongerThanARequest(t *testing.T) {
 	deadlines := make(chan time.Time, 1)
 	address, _ := serving(t, false, func(_ http.ResponseWriter, r *http.Request) {
-		deadlines <- r.Context().Value(placeKey{}).(*place).Conn.(*countedConn).deadline
+		deadlines <- r.Context().Value(placeKey{}).(*connection).Conn.(*countedConn).deadline
 	})
 	_, err := io.WriteString(dial(t, address), "GET /debug/pprof/profile HTTP/1.1\r\nHost: a\r\n\r\n")
 	require.NoError(t, err)

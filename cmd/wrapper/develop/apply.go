@@ -90,7 +90,8 @@ func (s *store) cannot(where string, err error) error {
 	return fmt.Errorf("user %d cannot write in %s: %w. Have the image give the folder to that user, mount an emptyDir there, or choose another folder", os.Getuid(), where, err)
 }
 
-// apply puts the files in their place, and keeps them for the next container of the pod. If a file cannot be written, all stay as they are.
+// apply puts the files in their place, and keeps them for the next container of the pod. All are
+// written beside their places first. If that fails, all stay as they are; what fails later leaves some in place.
 func (s *store) apply() error {
 	if s.dir == "" {
 		return errors.New("no files were sent that could be applied")

@@ -16,11 +16,11 @@ func Socket(dir string) string { return filepath.Join(dir, "state", "develop") }
 
 // session serves one developer.
 type session struct {
-	store   *store
-	in      *bufio.Reader
-	wrapper net.Conn
-	answers *json.Decoder
-	rests   bool // no code is to run
+	store       *store
+	in          *bufio.Reader
+	wrapper     net.Conn
+	answers     *json.Decoder
+	awaitsStart bool // no code is to run
 }
 
 // Serve obeys the requests of a developer, to their end. Dir is the folder of the wrapper that runs. It returns the exit code.
@@ -109,7 +109,7 @@ func (s *session) obey(asked Request) (Answer, error) {
 		}
 		return Answer{}, s.store.apply()
 	case Ready, Stop, Start:
-		s.rests = asked.Do != Start
+		s.awaitsStart = asked.Do != Start
 		return s.ask(asked)
 	default:
 		return Answer{}, fmt.Errorf("request %q is not known: want %s, %s, %s, %s or %s", asked.Do, Files, Ready, Stop, Apply, Start)
@@ -118,7 +118,7 @@ func (s *session) obey(asked Request) (Answer, error) {
 
 // stillRests has the wrapper go on waiting, if it does. Code that it has begun again for want of a word gets no other files while it runs.
 func (s *session) stillRests() (Answer, error) {
-	if !s.rests {
+	if !s.awaitsStart {
 		return Answer{}, nil
 	}
 	return s.ask(Request{Do: Ready})

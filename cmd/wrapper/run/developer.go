@@ -156,12 +156,12 @@ func (w *wrapper) begun() develop.Answer {
 	return develop.Answer{Waits: w.child == 0}
 }
 
-// rests reports whether a developer has code not be started.
-func (w *wrapper) rests() bool { return w.developer != nil && w.developer.ready }
+// awaitsStart reports whether a developer has code not be started.
+func (w *wrapper) awaitsStart() bool { return w.developer != nil && w.developer.ready }
 
 // isOfDeveloper reports whether code that has ended by itself did so because a developer stops its peers.
 func (w *wrapper) isOfDeveloper(code int) bool {
-	return code != 0 && w.rests() && !w.hung && !w.podEnds && !w.stopping
+	return code != 0 && w.awaitsStart() && !w.hung && !w.podEnds && !w.stopping
 }
 
 // restore puts files that were synced in their place, in a container that has those of its image.

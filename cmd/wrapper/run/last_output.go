@@ -128,7 +128,7 @@ func (w *wrapper) forget() {
 
 // noteFailure notes how the code has failed. Asked says that it had been told to end.
 func (w *wrapper) noteFailure(code int, asked bool) {
-	w.ended = &inplace.Held{Attempt: w.Ran, Code: int32(code), Began: w.began.UTC(), Ended: time.Now().UTC(), Message: w.readTerminationMessage(), Asked: asked}
+	w.ended = &inplace.End{Attempt: w.Ran, Code: int32(code), Began: w.began.UTC(), Ended: time.Now().UTC(), Message: w.readTerminationMessage(), Asked: asked}
 }
 
 // addOutput adds to a noted end, or to a hang, what the output says of it. It is called when no process of the code is left.

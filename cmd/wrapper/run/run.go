@@ -140,7 +140,7 @@ func (w *wrapper) obey() {
 	case w.child == 0 && w.hasYetToRun(o):
 		w.at = o.Attempt
 		w.release()
-		if o.Go >= o.Attempt && !w.rests() {
+		if o.Go >= o.Attempt && !w.awaitsStart() {
 			w.start(o)
 		}
 	}

@@ -45,8 +45,8 @@ type wrapper struct {
 	over        bool             // the wrapper ends, with code
 	code        int
 	began       time.Time        // when the code began
-	ended       *inplace.Held    // how the code has failed; nil until it does
-	held        *inplace.Held    // the end of the code, while the wrapper waits for an order
+	ended       *inplace.End     // how the code has failed; nil until it does
+	held        *inplace.End     // the end of the code, while the wrapper waits for an order
 	holdExpired <-chan time.Time // when the wrapper waits for an order no more
 
 	signs    *signs        // of the attempt that runs; nil if nobody looks for them

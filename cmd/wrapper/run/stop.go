@@ -140,7 +140,7 @@ func (w *wrapper) settle() {
 		}
 		return
 	}
-	if w.slow {
+	if !w.stopAsked.IsZero() { // kubectl gj logs tells by it where the words of an attempt end
 		w.say("attempt %d has stopped, %.1f s after it was asked to; last to end: %s", w.Ran, time.Since(w.stopAsked).Seconds(), cmp.Or(w.lastSeen, "the command"))
 	}
 	w.addOutput()

@@ -152,6 +152,18 @@ func TestTheLogNamesWhoHoldsAStop(t *testing.T) {
 	require.NotContains(t, said(), "it kills")
 }
 
+// kubectl gj logs finds by this line where the words of an attempt end.
+func TestTheLogSaysThatAnAttemptHasStopped(t *testing.T) {
+	p := newPod(t)
+	p.order(0, 0, 0)
+	c, said, _ := p.held("exit 0", "5m")
+	p.order(1, 0, 1)
+	p.awaitReport(1, 0)
+	require.NoError(t, c.Process.Signal(syscall.SIGTERM))
+	code(t, c)
+	require.Regexp(t, `(?m)^genericjob wrapper: attempt 0 has stopped, \d+\.\d s after it was asked to; last to end: `, said())
+}
+
 func TestTheLogNamesWhoIsKilled(t *testing.T) {
 	for name, end := range map[string]func(*pod, *exec.Cmd){
 		"by order": func(p *pod, c *exec.Cmd) {

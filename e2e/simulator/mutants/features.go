@@ -4,13 +4,13 @@ package main
 var ofFeatures = []mutant{
 	// Gangs.
 	{"a gang waits for who has finished", "kernel/ledger/gang.go",
-		"n += a.Left()", "n += a.N"},
+		"n += a.Unfinished()", "n += a.N"},
 	{"a group that can never be complete is kept", "kernel/gang.go",
 		"members < int(group.MinMember) || need", "need"},
 	{"a pod waits on in a group that is left", "kernel/gang.go",
 		"\t\ta.do(StopPod, pod, \"it waits", "\t\t_ = append([]any{StopPod, pod}, \"it waits"},
 	{"a gang's room is held after the end", "kernel/act.go",
-		"if v.Over() || v.Stops() {\n\t\ta.ungroup()", "if v.Stops() {\n\t\ta.ungroup()"},
+		"if v.Over() || v.StopsPods() {\n\t\ta.ungroup()", "if v.StopsPods() {\n\t\ta.ungroup()"},
 
 	// What deployment tools see.
 	{"a blocked job is ready", "kernel/status/ready.go",
@@ -30,7 +30,7 @@ var ofFeatures = []mutant{
 	{"auxiliary replicas go before those that they serve", "kernel/auxiliary.go",
 		"return !a.served", "return true"},
 	{"an auxiliary replica takes the whole job along", "kernel/ledger/draft.go",
-		"case !d.WholeJob() || a.Auxiliary:", "case !d.WholeJob():"},
+		"case !d.RestartsTogether() || a.Auxiliary:", "case !d.RestartsTogether():"},
 
 	// Queues.
 	{"pods run without admission", "kernel/queue.go",
@@ -58,7 +58,7 @@ var ofFeatures = []mutant{
 	{"a type without wrapper begins before all have stopped", "kernel/create.go",
 		"return a.ledger.BarrierIsOpen() || a.barrier.MayCreateUnwrapped ||", "return true || a.barrier.MayCreateUnwrapped ||"},
 	{"a pod without a sandbox is waited for", "kernel/podstate/state.go",
-		"case !old && j.IsStranded(pod):", "case false:"},
+		"case !isToStop && j.IsStranded(pod):", "case false:"},
 	{"a node's invention is waited for", "kernel/podstate/inplace.go",
 		"return invented(t) || !exitOf", "return !invented(t) && !exitOf"},
 	{"the ends in another pod are taken for this one's", "kernel/ledger/inplace.go",
@@ -72,9 +72,9 @@ var ofFeatures = []mutant{
 	{"what has ended before the barrier counts after it", "kernel/barrier/barrier.go",
 		"\t\tnoteExits(draft, replicas, b.exits)\n", "_ = b.exits\n"},
 	{"a replica that has finished begins again with the others", "kernel/podstate/inplace.go",
-		"m.Order != nil && !r.Always &&", "false && m.Order != nil && !r.Always &&"},
+		"numbers.Order != nil && !r.Always &&", "false && numbers.Order != nil && !r.Always &&"},
 	{"a pod that could not be told is taken for one of the new attempt", "kernel/barrier/barrier.go",
-		"case replicas.IsSuperseded(t, rank):", "case false:"},
+		"case replicas.IsToBeReplaced(t, rank):", "case false:"},
 	{"an order overtakes a later one", "controllers/calls/act.go",
 		"err := x.annotate(ctx, a, inplace.Annotation, a.Order.String())",
 		"err := x.patch(ctx, handle(a.Pod), types.MergePatchType, map[string]any{\"metadata\": map[string]any{\"uid\": a.Pod.UID, \"annotations\": map[string]string{inplace.Annotation: a.Order.String()}}})"},
@@ -83,9 +83,9 @@ var ofFeatures = []mutant{
 	{"a pod hears an order before it is stored", "controllers/calls/act.go",
 		"if err == nil && x.Ordered != nil {", "if x.Ordered != nil {"},
 	{"an end that is held is noted before it comes", "kernel/apply.go",
-		"if !draft.WholeJob() {", "if true {"},
+		"if !draft.RestartsTogether() {", "if true {"},
 	{"a pod that has been told to stop is let go in a pause without a mark", "kernel/podstate/inplace.go",
-		"case m.Order != nil && old && !p.Ended():", "case false:"},
+		"case numbers.Order != nil && isToStop && !p.Ended():", "case false:"},
 	{"who has finished when all pods are replaced runs again", "kernel/podstate/state.go",
 		"case r.Obsolete && r.InPlace:", "case false:"},
 
@@ -109,7 +109,7 @@ var ofFeatures = []mutant{
 
 	// Stopping together.
 	{"who stops together spends a restart", "kernel/stop_together.go",
-		"e.countsAs, e.allowed = ledger.Disruption, true", "e.allowed, e.state = true, podstate.Succeeded"},
+		"e.countsAs, e.mayRunAgain = ledger.Disruption, true", "e.mayRunAgain, e.state = true, podstate.Succeeded"},
 
 	// Definitions.
 	{"a job that has begun is compiled by the newest definition", "controllers/training/revisions.go",
@@ -139,7 +139,7 @@ var ofFeatures = []mutant{
 	{"a clock that is set back takes time back", "kernel/ledger/time.go",
 		"\tif n <= 0 {", "\tif n == 0 {"},
 	{"the end of a job ends no interval", "kernel/time.go",
-		"\tif v.Ends() {\n\t\tdraft.EndTime(w.Now)", "\tif v.Course == verdict.Fail {\n\t\tdraft.EndTime(w.Now)"},
+		"\tif v.EndsJob() {\n\t\tdraft.EndTime(w.Now)", "\tif v.Course == verdict.Fail {\n\t\tdraft.EndTime(w.Now)"},
 	{"time is kept from the first pod on", "kernel/ledger/time.go",
 		"since = created\n", "since = now\n"},
 	{"accelerators are counted as replicas", "kernel/ledger/time.go",
