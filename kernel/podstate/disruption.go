@@ -5,8 +5,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/output"
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
@@ -122,12 +124,6 @@ func (p Pod) wanted(target *corev1.PodCondition) time.Time {
 	return at
 }
 
-// endedByKillSignal reports whether code has the exit code of an unhandled SIGTERM or SIGKILL. A container that ran out of memory exits with 137, too, but
-// its reason is OOMKilled. If it runs on without the killed process, the reason stays, and a later 143 still stands for SIGTERM.
-func (e *exit) endedByKillSignal() bool {
-	return e != nil && (e.code == ExitSIGTERM || e.code == killed && e.reason != oomKilled)
-}
-
 // failedByItself reports whether a pod that failed had done so before anyone asked for its deletion. If neither the times nor a mark show that, the exit
 // code does. Code that is told to stop, and does not handle the signal, exits with 137 or 143. Any other code is a failure of its own. It must be
 // counted even if somebody deletes the pod before the operator has seen it.
@@ -168,4 +164,25 @@ func askedToStop(pod *corev1.Pod) (time.Time, bool) {
 		asked = asked.Add(-time.Duration(*g) * time.Second)
 	}
 	return asked, true
+}
+
+// FailedUnasked reports whether the pod's code has failed, and not because the pod was told to stop. Code that ended after it was told to stop has
+// failed by itself only if it names a cause. A program takes some time to end after an exception. A launcher may even end by the signal. Then it has
+// failed by itself if it tells how its process had failed before.
+func (p Pod) FailedUnasked() bool {
+	e := p.exit()
+	if e == nil || !p.allTerminated() || disruptionTarget(p.Pod) != nil {
+		return false
+	}
+	if e.endedByKillSignal() {
+		r := p.Record()
+		code := ptr.Deref(r.WorkerExitCode, 0)
+		return r.Follows == "" && code > 0 && output.SignalOf(code) == "" && NamesCause(&r)
+	}
+	asked, deleting := askedToStop(p.Pod)
+	if !deleting || !p.EndedAt().After(asked) {
+		return true
+	}
+	r := p.Record() // to read last words takes time
+	return r.Follows == "" && NamesCause(&r)
 }

@@ -208,7 +208,7 @@ var ofReconciles = []mutant{
 		"p.Status.Reason == deadlineExceeded || p.overItsLimit()", "p.Status.Reason == deadlineExceeded"},
 	{"a pod that its node turned away counts as a failure", "kernel/podstate/disruption.go",
 		"disruptionTarget(p.Pod) == nil && p.HasStarted()", "disruptionTarget(p.Pod) == nil"},
-	{"an end that no kubelet knows is a failure", "kernel/podstate/containers.go",
+	{"an end that no kubelet knows is a failure", "kernel/podstate/exit.go",
 		"var inventedReasons = []string{notFound, \"Unknown\"}", "var inventedReasons = []string{\"Unknown\"}"},
 	{"code that obeys its deadline was disrupted", "kernel/podstate/disruption.go",
 		"p.Status.Reason == deadlineExceeded || p.overItsLimit()", "p.overItsLimit()"},
