@@ -136,8 +136,7 @@ func (r *Reconciler) reconcile(ctx context.Context, job client.Object, program f
 
 // finished reports whether the job is over. Nothing is created for it any more, even if its GenericJob is deleted.
 func (r *Reconciler) finished(job client.Object) bool {
-	phase := r.Phase(job)
-	return phase == v1beta1.JobSucceeded || phase == v1beta1.JobFailed
+	return r.Phase(job).IsFinal()
 }
 
 func (r *Reconciler) owner(job client.Object) calls.Owner {

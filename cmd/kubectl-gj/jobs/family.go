@@ -118,10 +118,7 @@ func (f *Family) Is(t v1beta1.JobConditionType) bool {
 }
 
 // IsOver reports whether the job has succeeded or failed.
-func (f *Family) IsOver() bool {
-	phase := f.Phase()
-	return phase == v1beta1.JobSucceeded || phase == v1beta1.JobFailed
-}
+func (f *Family) IsOver() bool { return f.Phase().IsFinal() }
 
 // Refuses reports whether the job goes on as it was before its last edit, which cannot run.
 func (f *Family) Refuses() bool {
