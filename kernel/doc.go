@@ -88,7 +88,7 @@
 //
 // tell:
 //
-//   - progress (progress.go) says which step the code has told, and when to ask again. recompute (recomputed.go) and noteFirstStep (recovery.go) compare
+//   - progress (progress.go) says which step the code has told, and when to ask again. addRecomputedTime (recomputed.go) and noteFirstStep (recovery.go) compare
 //     the step with those before the loss.
 //   - makeDecision (plan.go) makes the Decision. status.Of makes the status from the draft and the verdict, with the condition ReplicaFailure and an
 //     event. status.PostponedFor says that this status must be written now.

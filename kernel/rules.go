@@ -40,9 +40,9 @@ type facts struct {
 	ledger  *ledger.Ledger
 	missing string // the gang scheduler's kind that the cluster does not know; "" if it knows it
 	queue   Queue
-	// failedBy is the rule of spec.failurePolicy by which a failure of this reconcile fails the job; "" if none does.
-	failedBy string
-	now      time.Time
+	// failingRule is the rule of spec.failurePolicy by which a failure of this reconcile fails the job; "" if none does.
+	failingRule string
+	now         time.Time
 }
 
 // decide asks the rules in order, until one has an opinion: that is the verdict. Again is the earliest time at which a rule that was asked wants to be
@@ -80,7 +80,7 @@ func specIsInvalid(f facts) verdict.Verdict {
 		templates = spec.NewExpander(f.job, f.job.Status.StartTime != nil)
 	}
 	problem, begun := spec.Invalid(f.job, l.ReplicaTypes(), templates), l.StartTime() != nil && !l.HasNoStatus()
-	if problem == "" || begun && f.failedBy != "" {
+	if problem == "" || begun && f.failingRule != "" {
 		return verdict.Verdict{}
 	}
 	return verdict.Verdict{Course: courseOfInvalid(begun, pauses), Reason: v1beta1.ReasonInvalidSpec, Message: problem}

@@ -10,7 +10,7 @@ var ofFeatures = []mutant{
 	{"a pod waits on in a group that is left", "kernel/gang.go",
 		"\t\ta.do(StopPod, pod, \"it waits", "\t\t_ = append([]any{StopPod, pod}, \"it waits"},
 	{"a gang's room is held after the end", "kernel/act.go",
-		"if v.Over() || v.StopsPods() {\n\t\ta.ungroup()", "if v.StopsPods() {\n\t\ta.ungroup()"},
+		"if v.Over() || v.StopsPods() {\n\t\ta.deleteGroups()", "if v.StopsPods() {\n\t\ta.deleteGroups()"},
 
 	// What deployment tools see.
 	{"a blocked job is ready", "kernel/status/ready.go",
@@ -26,9 +26,9 @@ var ofFeatures = []mutant{
 	{"an auxiliary replica has no restarts left", "kernel/ledger/ledger.go",
 		"if a.Index >= 0 && a.Auxiliary {", "if false {"},
 	{"an auxiliary replica serves nobody for ever", "kernel/auxiliary.go",
-		"return !a.served", "return false"},
+		"return !a.servedMayRun", "return false"},
 	{"auxiliary replicas go before those that they serve", "kernel/auxiliary.go",
-		"return !a.served", "return true"},
+		"return !a.servedMayRun", "return true"},
 	{"an auxiliary replica takes the whole job along", "kernel/ledger/draft.go",
 		"case !d.RestartsTogether() || a.Auxiliary:", "case !d.RestartsTogether():"},
 

@@ -161,7 +161,7 @@ var ofReconciles = []mutant{
 	{"a pod that comes a second time runs on", "kernel/act.go",
 		"case pod.Ended() || pod.DeletionTimestamp != nil:", "case true:"},
 	{"replicas that were scaled away are remembered", "kernel/outcomes.go",
-		"\tforget(draft, replicas)\n", ""},
+		"\tforgetScaledDown(draft, replicas)\n", ""},
 	{"a change of mode begins no mode generation", "kernel/ledger/mode.go",
 		"d.modeGeneration++", "d.modeGeneration += 0"},
 	{"an edit before the first status begins no mode generation", "kernel/ledger/ledger.go",
