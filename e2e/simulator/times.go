@@ -50,7 +50,7 @@ func (t *truth) timeWritten(was, is *v1beta1.GenericJob) {
 		t.followsInTime(was, is)
 		t.weighsBySize(before, after)
 	}
-	if now := t.life.writer.began; after.Open != nil && before == nil && after.Since.After(now) {
+	if now := t.life.writer.clock; after.Open != nil && before == nil && after.Since.After(now) {
 		t.violated("a second is made up", "time since %s, which is later than now", after.Since)
 	}
 }
@@ -85,7 +85,7 @@ func (t *truth) sharesWritten(was, is *v1beta1.TimeShares) {
 func (t *truth) addsUp(job *v1beta1.GenericJob, before *v1beta1.JobTime) {
 	is := job.Status.Time
 	since := job.CreationTimestamp
-	if began := metav1.NewTime(t.life.writer.began.Truncate(time.Second)); before != nil {
+	if began := metav1.NewTime(t.life.writer.clock.Truncate(time.Second)); before != nil {
 		since = before.Since
 	} else if began.Before(&since) {
 		since = began // its clock is behind the apiserver's
@@ -148,7 +148,7 @@ func (t *truth) hangMoved(was, is *v1beta1.GenericJob) {
 	if !isHang(first) || before.Replicas != after.Replicas || before.Devices != after.Devices {
 		return
 	}
-	began, present := before.Since, t.life.writer.began.Truncate(time.Second)
+	began, present := before.Since, t.life.writer.clock.Truncate(time.Second)
 	from := func(at time.Time) time.Time {
 		if at = at.Add(-hangSilence); at.Before(began.Time) {
 			return began.Time
