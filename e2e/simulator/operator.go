@@ -63,7 +63,8 @@ type reconcile struct {
 	thread   *thread
 	result   ctrl.Result
 	err      error
-	clock    time.Time       // what the operator's clock said when this reconcile last read it
+	earliest time.Time       // of what the operator's clock said when this reconcile read it: it may be set meanwhile
+	latest   time.Time       // of the same
 	skew     time.Duration   // of the operator's clock when it began
 	stalled  int             // steps for which its call stays under way
 	admitted bool            // Kueue had admitted the job when this reconcile last looked
@@ -108,8 +109,10 @@ func newOperator(l *Life, name string) *operator {
 // Now and Since make the operator its own clock.
 func (o *operator) Now() time.Time {
 	now := o.life.now.Add(o.skew)
-	if o.goesOn != nil {
-		o.goesOn.clock = now
+	if p := o.goesOn; p != nil && now.Before(p.earliest) {
+		p.earliest = now
+	} else if p != nil && now.After(p.latest) {
+		p.latest = now
 	}
 	return now
 }
@@ -162,7 +165,7 @@ func (o *operator) begin() {
 	o.seeNodes()
 	for _, r := range o.due() {
 		delete(o.queue, r)
-		p := &reconcile{request: r, operator: o, clock: o.Now(), skew: o.skew, seen: o.seen}
+		p := &reconcile{request: r, operator: o, earliest: o.Now(), latest: o.Now(), skew: o.skew, seen: o.seen}
 		p.thread = o.life.thread(p.run)
 		o.reconciles = append(o.reconciles, p)
 	}
