@@ -104,7 +104,7 @@ func (t *truth) overtaken(version string, author *operator) bool {
 func (t *truth) mayNotCreate(p *corev1.Pod, job *v1beta1.GenericJob, rec *record, r *replica) string {
 	s := &job.Status
 	entry := ledgerRecord(s, p.Labels[v1beta1.LabelReplicaType], number(p, v1beta1.LabelReplicaRank))
-	clock := t.life.writer.began.Add(time.Second)
+	clock := t.life.writer.latest.Add(time.Second)
 	switch {
 	case s.CompletionTime != nil:
 		return "trainer#2981 created after the end"
