@@ -68,8 +68,8 @@ type Reconciler struct {
 	pods podLister
 	// questions are asked beside reconciles.
 	questions *questions
-	// queues leads from Workloads of Kueue's to reconciles.
-	queues *wake.Workloads
+	// workloads leads from Workloads of Kueue's to reconciles.
+	workloads *wake.Workloads
 	// eventsForPods are the kinds of owners that are told of each pod and Service.
 	eventsForPods map[schema.GroupVersionKind]bool
 }
@@ -190,7 +190,7 @@ func (r *Reconciler) owner(job *v1beta1.GenericJob) calls.Owner {
 func (r *Reconciler) act(ctx context.Context, w kernel.World, decision kernel.Decision) (calls.Outcome, error) {
 	job := w.Job
 	executor := &calls.Executor{
-		Owner: r.owner(job), Job: job, Builder: kernel.NewPodBuilder(job, r.Settings).In(w.Queue), Clock: r.Clock,
+		Owner: r.owner(job), Job: job, Builder: kernel.NewPodBuilder(job, r.Settings).In(w.Kueue), Clock: r.Clock,
 		Refusals: &r.memory.Of(job).refusals, Rules: r.rules, Limiter: r.limiter, Most: r.MostActions, More: decision.More, AtOnce: r.AtOnce,
 	}
 	n := r.ownerEventsFor(job)

@@ -227,7 +227,7 @@ func enqueue(into *v1beta1.GenericJobSpec, f framework.Registration, job client.
 		return
 	}
 	labels := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Labels: job.GetLabels()}}
-	if queue := spec.Queue(labels); queue != nil {
+	if queue := spec.Kueue(labels); queue != nil {
 		into.Scheduler = &v1beta1.SchedulePolicy{Kueue: queue}
 	}
 }
