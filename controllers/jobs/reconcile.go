@@ -169,7 +169,7 @@ func (r *Reconciler) isCurrent(ctx context.Context, w kernel.World, actions []ke
 func (r *Reconciler) fence(ctx context.Context, job *v1beta1.GenericJob) (bool, error) {
 	current, err := r.owner(job).IsCurrent(ctx)
 	if err == nil && !current {
-		r.Counts.Stopped(calls.KindGenericJob, metrics.ByFence)
+		r.Counts.CountStopped(calls.KindGenericJob, metrics.ByFence)
 	}
 	return current, err
 }
@@ -191,24 +191,24 @@ func (r *Reconciler) act(ctx context.Context, w kernel.World, decision kernel.De
 	job := w.Job
 	executor := &calls.Executor{
 		Owner: r.owner(job), Job: job, Builder: kernel.NewPodBuilder(job, r.Settings).In(w.Kueue), Clock: r.Clock,
-		Refusals: &r.memory.Of(job).refusals, Rules: r.rules, Limiter: r.limiter, Most: r.MostActions, More: decision.More, AtOnce: r.AtOnce,
+		Refusals: &r.memory.Of(job).refusals, Rules: r.rules, Limiter: r.limiter, MostActions: r.MostActions, TypesLackingPods: decision.More, AtOnce: r.AtOnce,
 	}
 	n := r.ownerEventsFor(job)
 	if n != nil {
 		defer r.emitAll(job, n)
 	}
-	executor.Created = func(o client.Object) {
+	executor.OnCreated = func(o client.Object) {
 		if _, is := o.(*corev1.Pod); is {
-			r.Counts.PodCreated(job)
+			r.Counts.CountCreatedPod(job)
 		}
 		if n != nil {
 			n.add(o)
 		}
 	}
-	executor.Deleted = func(a kernel.Action) { r.Counts.Deleted(job, a) }
-	executor.Ordered = func(a kernel.Action) { r.push(ctx, job, a.Pod, a.Order) }
+	executor.OnChanged = func(a kernel.Action) { r.Counts.CountDeletion(job, a) }
+	executor.OnOrderStored = func(a kernel.Action) { r.push(ctx, job, a.Pod, a.Order) }
 	out, err := executor.Act(ctx, decision.Actions)
-	r.Counts.Failed(job, out.Failed)
+	r.Counts.CountFailedCalls(job, out.Failed)
 	logRefusals(ctx, out)
 	return out, err
 }
@@ -231,12 +231,12 @@ func (r *Reconciler) writeStatus(ctx context.Context, w kernel.World, d kernel.D
 		announce.Events(r.Recorder, job, []kernel.Event{status.TooLarge(err.Error())})
 	}
 	if apierrors.IsConflict(err) {
-		r.Counts.Stopped(calls.KindGenericJob, metrics.ByConflict)
+		r.Counts.CountStopped(calls.KindGenericJob, metrics.ByConflict)
 	}
 	if err != nil {
 		return false, fmt.Errorf("write status of GenericJob %s/%s: %w", job.Namespace, job.Name, err)
 	}
-	r.Counts.Written(job, &before, d.Events, w.Pods)
+	r.Counts.CountStatusWrite(job, &before, d.Events, w.Pods)
 	logStatus(ctx, &before, &job.Status, d.Events)
 	r.announce(job, d.Events)
 	return true, nil

@@ -24,7 +24,7 @@ type DefinitionCollector struct {
 }
 
 var definitions = prometheus.NewDesc("genericjob_definitions",
-	"TrainingFrameworks that there are. State is Serving, Waiting (for the kind, for rights, or to be read) or Refused (the newest text; an older one may serve on). Only the operator that leads tells.",
+	"TrainingFrameworks that there are. State is Serving, Waiting (for the kind, for rights, or to be read) or Refused (the newest text; an older one may serve on). Only the leader exports it.",
 	[]string{"state"}, nil)
 
 // Describe implements prometheus.Collector.

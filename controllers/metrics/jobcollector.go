@@ -46,11 +46,11 @@ var phases = []v1beta1.JobPhase{
 
 var (
 	jobsThereAre = prometheus.NewDesc("genericjob_jobs",
-		"Jobs that there are, as users submitted them. Only the operator that leads tells.", []string{"kind", "phase"}, nil)
+		"Jobs that there are, as users submitted them. Only the leader exports it.", []string{"kind", "phase"}, nil)
 	jobsThatWait = prometheus.NewDesc("genericjob_jobs_waiting",
-		"Jobs that wait, by what for; those too that run though something is blocked. Only the operator that leads tells.", []string{"kind", "reason"}, nil)
+		"Jobs that wait, by what for; those too that run though something is blocked. Only the leader exports it.", []string{"kind", "reason"}, nil)
 	longestWait = prometheus.NewDesc("genericjob_longest_wait_seconds",
-		"For how long the job waits that has waited longest. Only the operator that leads tells.", []string{"kind", "reason"}, nil)
+		"For how long the job waits that has waited longest. Only the leader exports it.", []string{"kind", "reason"}, nil)
 )
 
 // Describe implements prometheus.Collector.

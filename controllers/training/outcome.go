@@ -99,7 +99,7 @@ func (r *Reconciler) reject(ctx context.Context, job client.Object, invalid erro
 func (r *Reconciler) refusal(ctx context.Context, job client.Object, have *v1beta1.GenericJob, err error) (outcome, error) {
 	var refusal *calls.RefusalError
 	sure := errors.As(err, &refusal)
-	r.Counts.FailedFor(r.Kind, metrics.ObjectGenericJob, reasonOf(refusal))
+	r.Counts.CountFailedCall(r.Kind, metrics.ObjectGenericJob, reasonOf(refusal))
 	if !sure {
 		if !r.Memory.Of(job).failing.Lasts(r.Clock.Now()) {
 			return outcome{}, err

@@ -107,7 +107,7 @@ func (r *Reconciler) reconcile(ctx context.Context, job client.Object, program f
 		r.Memory.Of(job).failing.End()
 	}
 	if apierrors.IsConflict(err) {
-		r.Counts.Stopped(r.Kind, metrics.ByConflict)
+		r.Counts.CountStopped(r.Kind, metrics.ByConflict)
 		return ctrl.Result{RequeueAfter: calls.RetrySoon}, nil
 	}
 	if err != nil {
@@ -125,7 +125,7 @@ func (r *Reconciler) reconcile(ctx context.Context, job client.Object, program f
 		out.requeueAfter = calls.Sooner(out.requeueAfter, max(left, time.Second))
 	}
 	if apierrors.IsConflict(err) {
-		r.Counts.Stopped(r.Kind, metrics.ByConflict)
+		r.Counts.CountStopped(r.Kind, metrics.ByConflict)
 		err, out.requeueAfter = nil, calls.RetrySoon
 	}
 	if err = errors.Join(err, besides); err == nil {
@@ -277,7 +277,7 @@ func (r *Reconciler) show(ctx context.Context, job client.Object, out outcome) e
 	announce.Warnings(ctx, out.events)
 	if phase := r.Phase(job); phase != r.Phase(before) && out.status != nil {
 		if out.neverStarted {
-			r.Counts.Ended(r.Kind.Kind, phase, job.GetCreationTimestamp(), r.Clock.Now())
+			r.Counts.CountEnd(r.Kind.Kind, phase, job.GetCreationTimestamp(), r.Clock.Now())
 		}
 		announce.Phase(ctx, r.Phase(before), phase, out.status)
 		out.events = append(out.events, phaseEvent(phase, out.status))

@@ -81,7 +81,7 @@ var ofFeatures = []mutant{
 	{"a pod that waits for ever is left waiting", "kernel/barrier/barrier.go",
 		"case f.Now.After(draft.BarrierTime().Add(arrivalTimeout + spec.Grace(&t.Template))):", "case false:"},
 	{"a pod hears an order before it is stored", "controllers/calls/act.go",
-		"if err == nil && x.Ordered != nil {", "if x.Ordered != nil {"},
+		"if err == nil && x.OnOrderStored != nil {", "if x.OnOrderStored != nil {"},
 	{"an end that is held is noted before it comes", "kernel/apply.go",
 		"if !draft.RestartsTogether() {", "if true {"},
 	{"a pod that has been told to stop is let go in a pause without a mark", "kernel/podstate/inplace.go",

@@ -58,9 +58,9 @@ var ofReconciles = []mutant{
 	{"an edit acts that is about to be undone", "controllers/jobs/reconcile.go",
 		"if r.memory.Of(job).awaitsUndo(job, r.Clock.Now()) {", "if false {"},
 	{"metrics count before the write", "controllers/jobs/reconcile.go",
-		"\tjob.Status = d.Status\n", "\tjob.Status = d.Status\n\tr.Counts.Written(job, &before, d.Events, w.Pods)\n"},
+		"\tjob.Status = d.Status\n", "\tjob.Status = d.Status\n\tr.Counts.CountStatusWrite(job, &before, d.Events, w.Pods)\n"},
 	{"metrics count deletions that failed", "controllers/calls/act.go",
-		"if err == nil {\n\t\tx.reportDeletion", "if err != nil || err == nil {\n\t\tx.reportDeletion"},
+		"if err == nil {\n\t\tx.reportChange", "if err != nil || err == nil {\n\t\tx.reportChange"},
 
 	// Rules of failure policies.
 	{"a rule that fails the job is passed over", "kernel/failure_policy.go",
