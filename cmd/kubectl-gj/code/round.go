@@ -29,8 +29,8 @@ type Work struct {
 	Grace time.Duration
 	// Connect reaches pods.
 	Connect Connect
-	// Again is the command that begins the code again.
-	Again string
+	// RestartCommand is the command that begins the code again.
+	RestartCommand string
 	// Out gets what was done, Err what is to be said of it.
 	Out, Err io.Writer
 
@@ -245,7 +245,7 @@ func (w *Work) tell(changed, gone, waits []string, replicas int, took time.Durat
 	case w.Restarts:
 		fmt.Fprintf(w.Out, "the code has begun again in %s after %.1f s; that counts as no restart\n", counted(replicas-len(waits), "replica"), took.Seconds())
 	default:
-		fmt.Fprintf(w.Out, "the code runs on as it was begun: `%s` begins it again\n", w.Again)
+		fmt.Fprintf(w.Out, "the code runs on as it was begun: `%s` begins it again\n", w.RestartCommand)
 	}
 	if len(waits) > 0 {
 		fmt.Fprintf(w.Err, "%s: waits for an order of the operator, and begins by that\n", some(waits))
