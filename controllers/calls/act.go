@@ -98,7 +98,7 @@ func (x *Executor) Act(ctx context.Context, actions []kernel.Action) (Outcome, e
 		}
 		left = left || more
 	}
-	memory.flowing = left && len(memory.refused) == 0
+	memory.cutOff = left && len(memory.refused) == 0
 	out := memory.outcome(x.Job)
 	out.Left = left
 	return out, nil
@@ -122,7 +122,7 @@ func (x *Executor) tier(ctx context.Context, m *Refusals, batches []batch) (left
 			x.Limiter.enter()
 			wg.Go(func() {
 				defer x.Limiter.leave()
-				stops[i], errs[i] = p.run(ctx, b.first(m.flowing), len(b.actions), x.caller(ctx, m, b))
+				stops[i], errs[i] = p.run(ctx, b.first(m.cutOff), len(b.actions), x.caller(ctx, m, b))
 			})
 		}
 		wg.Wait()

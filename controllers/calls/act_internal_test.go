@@ -165,7 +165,7 @@ func TestWhatWaitsForARefusedServiceTakesNoTurnFromIt(t *testing.T) {
 	act := func(actions ...kernel.Action) Outcome {
 		out, err := job.Act(t.Context(), actions)
 		require.NoError(t, err)
-		n.clock.SetTime(n.clock.Now().Add(2 * seldom))
+		n.clock.SetTime(n.clock.Now().Add(2 * maxRetryWait))
 		return out
 	}
 	act(pod)

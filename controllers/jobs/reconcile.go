@@ -97,7 +97,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	if len(orphans) > 0 {
-		live, err := r.lookBesideOrphans(ctx, job)
+		live, err := r.liveUIDOf(ctx, job)
 		if err != nil {
 			return ctrl.Result{}, err
 		}
@@ -119,14 +119,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return r.carryOut(ctx, world, decision)
 }
 
-// carryOut carries out a decision: status, fence, actions. The pods of a job that has just ended are released only in the next reconcile. Nobody waits for that,
-// and users wait for the ends of other jobs.
+// carryOut carries out a decision: status, fence, actions. If the job has just ended, the next reconcile releases its pods. Nobody waits for that
+// release, but users wait for other jobs to end.
 func (r *Reconciler) carryOut(ctx context.Context, w kernel.World, decision kernel.Decision) (ctrl.Result, error) {
 	if err := calls.CheckShutdown(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
 	job := w.Job
-	later := releasesCanWait(job, decision)
+	releaseLater := releasesCanWait(job, decision)
 	wrote, err := r.writeStatus(ctx, w, decision)
 	if calls.Outdated(err) {
 		return ctrl.Result{RequeueAfter: calls.RetrySoon}, nil
@@ -134,7 +134,7 @@ func (r *Reconciler) carryOut(ctx context.Context, w kernel.World, decision kern
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if later {
+	if releaseLater {
 		return ctrl.Result{}, nil // the write's own event leads to a reconcile that queues behind those which end other jobs
 	}
 	if current, err := r.isCurrent(ctx, w, decision.Actions, wrote); err != nil || !current {
@@ -154,8 +154,8 @@ func (r *Reconciler) carryOut(ctx context.Context, w kernel.World, decision kern
 	return ctrl.Result{RequeueAfter: requeueAfter}, err
 }
 
-// isCurrent reports whether the world is still as it was planned with, as far as actions depend on it. For the job, the fence or the write of the status proves
-// that; for the pods, seesAll does.
+// isCurrent reports whether the job and its pods are still as the plan saw them, as far as the actions depend on them. The fence, or the write of the status,
+// proves it for the job. seesAll proves it for the pods.
 func (r *Reconciler) isCurrent(ctx context.Context, w kernel.World, actions []kernel.Action, wrote bool) (bool, error) {
 	if !wrote && slices.ContainsFunc(actions, kernel.Action.NeedsFence) {
 		if current, err := r.fence(ctx, w.Job); err != nil || !current {

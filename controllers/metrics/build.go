@@ -16,7 +16,7 @@ type Build struct {
 	Go string
 }
 
-// Collector tells of the build. Each process does, whether it leads or not: an upgrade that has stopped halfway shows.
+// Collector exports the build. Every operator exports it, so that an upgrade which has stopped halfway shows.
 func (b Build) Collector() prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "genericjob_build_info", Help: "What the operator was built from. Always 1; every operator exports it.",

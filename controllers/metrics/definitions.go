@@ -17,9 +17,9 @@ const (
 
 var definitionStates = []string{definitionServing, definitionWaiting, definitionRefused}
 
-// DefinitionCollector tells of the TrainingFrameworks that there are, whenever it is asked.
+// DefinitionCollector exports a gauge of the TrainingFrameworks that there are.
 type DefinitionCollector struct {
-	// Each hands each definition over, and reports whether it knew them all. If not, nothing is told.
+	// Each calls a function for each definition, and reports whether it knew all definitions. If it did not, nothing is exported.
 	Each func(func(*v1beta1.TrainingFramework)) bool
 }
 

@@ -90,8 +90,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 func Compile(f framework.Registration, kind string, job client.Object) (framework.Program, error) {
 	program, err := f.Compile(job)
 	if err == nil && !program.Foreign {
-		label(&program.Spec, kind, job.GetName())
-		enqueue(&program.Spec, f, job)
+		addPlatformLabels(&program.Spec, kind, job.GetName())
+		setKueueQueue(&program.Spec, f, job)
 	}
 	return program, err
 }
@@ -166,7 +166,7 @@ func (r *Reconciler) reconcileUnfinished(ctx context.Context, job client.Object,
 	case err != nil:
 		return outcome{}, fmt.Errorf("read GenericJob %s/%s: %w", job.GetNamespace(), job.GetName(), err)
 	case !metav1.IsControlledBy(have, job):
-		return r.block(job, nil, v1beta1.ReasonNameConflict, foreign(have)), nil
+		return r.block(job, nil, v1beta1.ReasonNameConflict, nameTakenMessage(have)), nil
 	case have.DeletionTimestamp != nil:
 		return r.follow(job, have, false), nil // its end leads to the next reconcile
 	case have.Annotations[v1beta1.AnnotationFrameworkRevision] != r.Revision && r.Revision != "":
