@@ -35,7 +35,7 @@
 //	barrier   restart in place: who waits, orders, held ends      not what is done
 //	status    what is told, in words, and when it is postponed    not what is done
 //	build     a pod, the Service, a gang scheduler's objects      neither pod states nor statuses
-//	queue     the Workload in Kueue: made, read, reported         neither pods nor ledgers
+//	kueue     the Workload in Kueue: made, read, reported         neither pods nor ledgers
 //	roster    the pods, each at its replica                       not what follows from them
 //	ledger    outcomes, restarts, limits, delays, mode and clock  neither pods nor words
 //	podstate  what the status of one pod means, and why           neither jobs nor ledgers

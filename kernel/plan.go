@@ -123,7 +123,7 @@ func (p *planning) tell() Decision {
 // its queue takes its quota, nobody would count them later. Then decideAndCount counts them now, and asks the rules again.
 func decideAndCount(w World, draft ledger.Draft, recorded *outcomes) (v verdict.Verdict, again time.Duration) {
 	ask := func() (verdict.Verdict, time.Duration) {
-		return decide(facts{w.Job, draft.Ledger, w.Gang.Missing, w.Queue, recorded.failingRule, w.Now})
+		return decide(facts{w.Job, draft.Ledger, w.Gang.Missing, w.Kueue, recorded.failingRule, w.Now})
 	}
 	v, again = ask()
 	if recorded.uncountedFor == 0 || v.Course == verdict.Run {

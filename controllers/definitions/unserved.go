@@ -113,7 +113,7 @@ func (u *unserved) made(ctx context.Context, defined map[schema.GroupKind]bool) 
 	var names []string
 	served := map[string]bool{}
 	for kind := range defined {
-		served[usualName(kind.Kind, kind.Group)] = true
+		served[definition.CRDName(kind.Kind, kind.Group)] = true
 	}
 	blank := func() *metav1.PartialObjectMetadataList {
 		list := &metav1.PartialObjectMetadataList{}

@@ -28,9 +28,9 @@ var ofReconciles = []mutant{
 
 	// The shell.
 	{"a conflict passes for success", "controllers/jobs/reconcile.go",
-		"if calls.Outdated(err) {\n\t\treturn ctrl.Result{RequeueAfter: calls.RetrySoon}, nil\n\t}\n\tif err != nil {\n\t\treturn ctrl.Result{}, err\n\t}\n\tif later", "if err != nil && !calls.Outdated(err) {\n\t\treturn ctrl.Result{}, err\n\t}\n\tif later"},
+		"if calls.Outdated(err) {\n\t\treturn ctrl.Result{RequeueAfter: calls.RetrySoon}, nil\n\t}\n\tif err != nil {\n\t\treturn ctrl.Result{}, err\n\t}\n\tif releaseLater", "if err != nil && !calls.Outdated(err) {\n\t\treturn ctrl.Result{}, err\n\t}\n\tif releaseLater"},
 	{"releases wait for a write that does not come", "controllers/jobs/reconcile.go",
-		"if later {", "if later || job.Status.CompletionTime != nil && len(decision.Actions) > 0 {"},
+		"if releaseLater {", "if later || job.Status.CompletionTime != nil && len(decision.Actions) > 0 {"},
 	{"a failed delete is forgotten", "controllers/calls/act.go",
 		"if isGone(err) {\n\t\treturn nil\n\t}\n\treturn err\n}\n\n// isGone", "_, _ = isGone, err\n\treturn nil\n}\n\n// isGone"},
 	{"a conflict with a pod leads to no reconcile", "controllers/calls/act.go",
@@ -58,9 +58,9 @@ var ofReconciles = []mutant{
 	{"an edit acts that is about to be undone", "controllers/jobs/reconcile.go",
 		"if r.memory.Of(job).awaitsUndo(job, r.Clock.Now()) {", "if false {"},
 	{"metrics count before the write", "controllers/jobs/reconcile.go",
-		"\tjob.Status = d.Status\n", "\tjob.Status = d.Status\n\tr.Counts.Written(job, &before, d.Events, w.Pods)\n"},
+		"\tjob.Status = d.Status\n", "\tjob.Status = d.Status\n\tr.Counts.CountStatusWrite(job, &before, d.Events, w.Pods)\n"},
 	{"metrics count deletions that failed", "controllers/calls/act.go",
-		"if err == nil {\n\t\tx.reportDeletion", "if err != nil || err == nil {\n\t\tx.reportDeletion"},
+		"if err == nil {\n\t\tx.reportChange", "if err != nil || err == nil {\n\t\tx.reportChange"},
 
 	// Rules of failure policies.
 	{"a rule that fails the job is passed over", "kernel/failure_policy.go",
@@ -121,9 +121,9 @@ var ofReconciles = []mutant{
 	{"what is refused is not asked for again", "controllers/calls/act.go",
 		"return o.RequeueAfter\n", "return 0\n"},
 	{"what is refused is asked for all the time", "controllers/calls/refusals.go",
-		"return s.last.Add(min(max(s.last.Sub(s.since), wait), seldom))", "_ = seldom\n\treturn s.last.Add(wait)"},
+		"return s.last.Add(min(max(s.last.Sub(s.since), wait), maxRetryWait))", "_ = maxRetryWait\n\treturn s.last.Add(wait)"},
 	{"a refusal that lasts is not told", "controllers/calls/refusals.go",
-		"s.last.Sub(s.since) >= lasting ||", "lasting < 0 ||"},
+		"s.last.Sub(s.since) >= tellAfter ||", "lasting < 0 ||"},
 	{"a refusal that is over is told for ever", "kernel/status/blocked.go",
 		"return p.Changes\n", "return true\n"},
 	{"all wait for what is refused", "controllers/calls/refusals.go",
