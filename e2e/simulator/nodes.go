@@ -38,17 +38,6 @@ func (l *Life) podTrouble() {
 	l.loseNodes()
 }
 
-// podThatIsOver is what outsiders do to a pod that is over. The eviction API says of it, too, that it was disrupted.
-func (l *Life) podThatIsOver(p *corev1.Pod) {
-	switch l.tape.choose(16, 0, 7, 15) {
-	case 7:
-		l.say("a drain, the pod garbage collector or a user deletes %s, which is over", keyOf(p))
-		l.delete(p)
-	case 15:
-		l.disrupt(p, "EvictionByEvictionAPI")
-	}
-}
-
 // touch changes a pod in what the operator has no use for.
 func (l *Life) touch(p *corev1.Pod) {
 	l.change(p, func(p *corev1.Pod) { p.Status.HostIP = fmt.Sprint(l.api.version) })
@@ -82,16 +71,6 @@ func (l *Life) boundPod(p *corev1.Pod) {
 	case n > 20:
 		l.start(p)
 	}
-}
-
-// deleteUnstarted is a deletion by somebody else, or an eviction, of a pod that has a node and whose code has not started.
-func (l *Life) deleteUnstarted(p *corev1.Pod, evicts bool) {
-	if evicts {
-		l.disrupt(p, "EvictionByEvictionAPI")
-		return
-	}
-	l.say("a user deletes %s, whose code has not started", keyOf(p))
-	l.delete(p)
 }
 
 // reject is a kubelet that turns a pod away: its node is short of disk, or of what the pod asks for.
