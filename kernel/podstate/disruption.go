@@ -146,10 +146,20 @@ func (p Pod) failedByItself() bool {
 }
 
 // LacksMark reports whether a pod that somebody deletes still needs its mark, because it has not finished. A pod whose code failed before the deletion
-// gets none, even if its phase does not tell the failure yet. That happens to a container that restarts in place: it is not started again.
+// gets none, even if its phase does not tell the failure yet. That happens to a container that restarts in place, which is not started again then. It
+// also happens to an init container, whose end a kubelet may tell before the phase.
 func (p Pod) LacksMark() bool {
-	hadFailed := p.allTerminated() && p.exit() != nil && p.failedByItself()
+	hadFailed := (p.allTerminated() && p.exit() != nil || p.initHasFailed()) && p.failedByItself()
 	return !hadFailed && !Marked(p.Pod, v1beta1.AnnotationDisrupted) && !Marked(p.Pod, v1beta1.AnnotationStopped)
+}
+
+// initHasFailed reports whether one of the template's init containers has failed for good. Then the pod fails, and its phase says so now or later.
+func (p Pod) initHasFailed() bool {
+	return slices.ContainsFunc(p.Template.Spec.InitContainers, func(c corev1.Container) bool {
+		return c.RestartPolicy == nil && slices.ContainsFunc(p.Status.InitContainerStatuses, func(s corev1.ContainerStatus) bool {
+			return s.Name == c.Name && exitOf(s) != nil
+		})
+	})
 }
 
 // askedToStop returns when somebody asked for the pod's deletion: deletionTimestamp minus the grace period. Once the kubelet has seen all containers
