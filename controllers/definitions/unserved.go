@@ -170,7 +170,11 @@ func (u *unserved) lookAt(ctx context.Context, kind schema.GroupVersionKind) err
 		seen += len(page.Items)
 		return seen >= maxStored
 	})
-	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
+	switch {
+	case apierrors.IsForbidden(err):
+		return nil
+	case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
+		delete(u.told, kind)
 		return nil
 	}
 	if err == nil {

@@ -118,7 +118,7 @@ func (w *wrapper) childEnded(code int) {
 			w.noteFailure(code, true)
 		}
 	case w.isOfDeveloper(code):
-		w.say("attempt %d has ended with exit code %d while a developer stops it and its peers: that is no failure", w.Ran, code)
+		w.say("attempt %d has stopped, with exit code %d, while a developer stops it and its peers: that is no failure", w.Ran, code)
 		w.mustRunAgain, w.draining = true, true
 	case w.holds(code):
 		w.holdEnd(code)
@@ -140,7 +140,10 @@ func (w *wrapper) finishStop() {
 		}
 		return
 	}
-	if !w.stopAsked.IsZero() { // kubectl gj logs tells by it where the words of an attempt end
+	if !w.stopAsked.IsZero() && (!w.podEnds || w.hasNamedHolders) { // kubectl gj logs tells by it where the words of an attempt end that another follows
+		if w.readsOutput {
+			w.awaitOutput()
+		}
 		w.say("attempt %d has stopped, %.1f s after it was asked to; last to end: %s", w.Ran, time.Since(w.stopAsked).Seconds(), cmp.Or(w.lastSeen, "the command"))
 	}
 	w.addOutput()
