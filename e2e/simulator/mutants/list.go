@@ -216,8 +216,6 @@ var ofReconciles = []mutant{
 		"if len(all) > 0 && len(own[0]) == 0 {", "if len(p.Status.InitContainerStatuses) > 0 || len(all) > 0 && len(own[0]) == 0 {"},
 	{"a failure of an init container is marked as a disruption", "kernel/podstate/disruption.go",
 		"p.exit() != nil || p.initHasFailed()) && p.failedByItself()", "p.exit() != nil) && p.failedByItself()"},
-	{"a pod that is deleted before its code starts is not waited for", "kernel/roster/roster.go",
-		"if pod == nil || !r.IsToBeReplaced(t, rank) {\n\t\t\tcontinue", "if pod == nil || !r.IsToBeReplaced(t, rank) || pod.DeletionTimestamp != nil && pod.Status.Phase == corev1.PodPending {\n\t\t\tcontinue"},
 	{"a success is believed before the kubelet says why", "kernel/podstate/disruption.go",
 		"return !IsOver(p.Pod) && !p.othersRun() && !hides", "return !IsOver(p.Pod) && !p.othersRun() && hides && false"},
 	{"a failure is believed before the kubelet says why", "kernel/podstate/containers.go",

@@ -52,6 +52,7 @@ var byTests = map[string]unitTest{
 	"a node's invention is waited for":                                     {"kernel/podstate", "TestALostContainerCountsOnce"},
 	"an end that is held is noted before it comes":                         {"kernel", "TestAnEndThatIsHeldCountsOnce"},
 	"a pod that has been told to stop is let go in a pause without a mark": {"kernel", "TestAPauseMarksPodsThatHaveBeenToldToStop"},
+	"a failure of an init container is marked as a disruption":             {"kernel/podstate", "TestWhoLacksAMark"},
 	"a gang that is given up leaves no trace of its pods":                  {"kernel", "TestAJobWhoseGroupIsGivenUpHasHadPods"},
 }
 
