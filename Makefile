@@ -98,7 +98,7 @@ sim: ## Run the simulator over SEEDS schedules
 sim-all: ## Live all lives of small jobs that differ from a healthy one in at most K=2 things; it goes on where it was stopped; SCOPES narrows it
 	go test ./e2e/simulator -run 'TestEverySchedule$$' -v -count=1 -timeout 0 -k=$(K) -scopes='$(SCOPES)' -keep='$(CURDIR)/dist/sim-all'
 
-sim-mutants: ## Break the operator on purpose, in one place for each mutant: the simulator must find each; UPDATE=-update writes the table of e2e/README.md
+sim-mutants: ## Break the operator on purpose, in one place for each mutant: the simulator must find each; UPDATE=-update writes the table of e2e/simulator/mutants/README.md
 	go run ./e2e/simulator/mutants $(UPDATE)
 
 sim-branches: ## List the branches that no simulated life takes in e2e/simulator/BRANCHES.md; BRANCHES='-seeds 4000 -apiserver' needs KUBEBUILDER_ASSETS
