@@ -143,7 +143,7 @@ func (c *jobReader) serves(owner *metav1.OwnerReference, more []definitions.Kind
 func trainingJob(kind schema.GroupVersionKind, f framework.Registration, o client.Object, compiled *v1beta1.GenericJob) (metrics.Job, bool) {
 	job := metrics.Job{Kind: kind.Kind, Namespace: o.GetNamespace(), Phase: f.Phase(o)}
 	switch {
-	case job.Phase == v1beta1.JobSucceeded, job.Phase == v1beta1.JobFailed:
+	case job.Phase.IsFinal():
 		return job, true
 	case compiled != nil:
 		return ofTraining(jobOf(kind.Kind, job.Phase, compiled), o, compiled), true

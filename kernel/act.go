@@ -17,9 +17,9 @@ import (
 
 // todo is what is to be done, and when to look again.
 type todo struct {
-	actions []Action
-	more    []string // types of which more pods are missing than actions create
-	again   time.Duration
+	actions          []Action
+	typesLackingPods []string // types of which more pods are missing than actions create
+	again            time.Duration
 }
 
 func (t todo) creates() bool {
@@ -34,23 +34,23 @@ func (t todo) changes() bool {
 type acting struct {
 	todo
 	World
-	ledger   *ledger.Ledger
-	replicas *roster.Roster
-	judge    podstate.Judge
-	runs     bool // the verdict is to run
-	succeeds bool // the job has succeeded, or does now
-	served   bool // some replica that auxiliary ones serve runs, or may yet run
-	barrier  barrier.Barrier
-	first    *v1beta1.FirstFailure // the first failure, as this reconcile leaves it
+	ledger       *ledger.Ledger
+	replicas     *roster.Roster
+	judge        podstate.Judge
+	verdictIsRun bool // the verdict is to run
+	hasSucceeded bool // the job has succeeded, or does now
+	servedMayRun bool // some replica that is not auxiliary runs, or may yet run
+	barrier      barrier.Barrier
+	first        *v1beta1.FirstFailure // the first failure, as this reconcile leaves it
 }
 
 // listActions lists what the caller is to do about each pod, and which objects it is to create. It reads the ledger as this reconcile leaves it. The
 // status has the same ledger before the caller acts, unless its write is postponed.
 func listActions(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.Verdict, judge podstate.Judge, opened barrier.Barrier, first *v1beta1.FirstFailure) todo {
 	a := &acting{
-		World: w, ledger: l, replicas: replicas, judge: judge, runs: v.Course == verdict.Run, barrier: opened, first: first,
-		succeeds: succeeds(w.Job, v),
-		served:   l.AuxiliaryReplicas() > 0 && anyIsServed(replicas), todo: todo{actions: releaseOrphans(w)},
+		World: w, ledger: l, replicas: replicas, judge: judge, verdictIsRun: v.Course == verdict.Run, barrier: opened, first: first,
+		hasSucceeded: succeeds(w.Job, v),
+		servedMayRun: l.AuxiliaryReplicas() > 0 && anyServedMayRun(replicas), todo: todo{actions: releaseOrphans(w)},
 	}
 	for t, rank := range replicas.Replicas() {
 		pod := t.Pods[rank]
@@ -67,14 +67,14 @@ func listActions(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.V
 		a.discard(s.Pod, "it was scaled away")
 	}
 	if v.Over() || v.StopsPods() {
-		a.ungroup()
+		a.deleteGroups()
 	}
 	a.keepWorkload(v)
 	switch {
 	case v.Over():
 		a.expire()
 	case v.Course == verdict.Run && len(w.Orphans) == 0: // orphans may still have the names of new pods
-		a.provide()
+		a.createServiceAndGroup()
 		a.createMissing()
 	}
 	a.lookAgain()
@@ -83,7 +83,7 @@ func listActions(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.V
 
 // lookAgain has the job looked at again while replicas wait for each other, or their wrappers may hold ends.
 func (a *acting) lookAgain() {
-	if a.runs {
+	if a.verdictIsRun {
 		for _, wait := range barrier.RequeueTimes(a.barrierInputs(), a.Pods, a.ledger, a.replicas) {
 			a.wakeAfter(wait)
 		}
@@ -94,8 +94,8 @@ func (a *acting) do(verb Verb, pod *corev1.Pod, reason string) {
 	a.actions = append(a.actions, Action{Verb: verb, Pod: pod, Reason: reason})
 }
 
-// wakeAfter has the job looked at again after a time. Functions whose names begin with watch answer a question, and call wakeAfter for the time at
-// which the answer may change. cleansUp, isLeftOver and keepsLogs call such functions.
+// wakeAfter has the job looked at again after a time. Some functions that answer a question call it, for the time at which their answer may change:
+// mayEndByItself, addedMayReport, mayTellCause and waitsForOrder. cleansUp, isLeftOver and keepsLogs call such functions.
 func (a *acting) wakeAfter(d time.Duration) { a.again = soonest(a.again, d) }
 
 // forFinishedJob lets go of a pod of a job that has finished, and cleans up by the job's policy.
@@ -147,7 +147,7 @@ func (a *acting) isLeftOver(t *roster.Type, rank int, pod podstate.Pod) bool {
 // mayEndByItself reports whether to leave a pod alone because its code may still end by itself, after its job has succeeded. It has the job looked at again
 // when that time is over.
 func (a *acting) mayEndByItself(pod podstate.Pod) bool {
-	if !a.succeeds || !pod.HasStarted() || pod.DeletionTimestamp != nil {
+	if !a.hasSucceeded || !pod.HasStarted() || pod.DeletionTimestamp != nil {
 		return false
 	}
 	left := timeToEnd - a.sinceEnd()
@@ -235,15 +235,15 @@ func (a *acting) forUnfinishedJob(t *roster.Type, rank int, pod podstate.Pod) {
 		}
 		a.wakeAfter(a.judge.UntilOverdue(pod.Pod))
 	case podstate.AwaitingPhase:
-		a.attend(pod)
+		a.lookAfter(pod)
 	case podstate.Alive:
-		a.attend(pod)
+		a.lookAfter(pod)
 		a.stopUnplaced(pod.Pod)
-		a.order(t, rank)
+		a.orderPod(t, rank)
 	case podstate.Behind:
-		a.order(t, rank)
+		a.orderPod(t, rank)
 	case podstate.Succeeded, podstate.Failed, podstate.Disrupted, podstate.Lost, podstate.FailedInPod, podstate.Stranded:
-		// The end is not counted yet: a later reconcile does it.
+		// The end is not counted yet. A later reconcile counts it.
 	}
 }
 
@@ -258,9 +258,9 @@ func (a *acting) whyUnwanted(t *roster.Type, rank int) string {
 	return "the run mode is now " + a.ledger.Mode()
 }
 
-// attend looks after a pod that is to stay, though its container may have ended. If somebody deletes the pod, its phase does not yet say how it ended,
-// and may never: its node may not answer. So the job is looked at again then.
-func (a *acting) attend(pod podstate.Pod) {
+// lookAfter looks after a pod that is to stay, though its container may have ended. If somebody deletes the pod, its phase may never say how it ended,
+// because its node may not answer. So the job is looked at again when the pod may be overdue.
+func (a *acting) lookAfter(pod podstate.Pod) {
 	if pod.DeletionTimestamp != nil {
 		a.wakeAfter(a.judge.UntilOverdue(pod.Pod))
 		return

@@ -10,8 +10,8 @@ import (
 	"github.com/genericjob/genericjob/apis/inplace"
 	"github.com/genericjob/genericjob/kernel/barrier"
 	"github.com/genericjob/genericjob/kernel/build"
+	"github.com/genericjob/genericjob/kernel/kueue"
 	"github.com/genericjob/genericjob/kernel/ledger"
-	"github.com/genericjob/genericjob/kernel/queue"
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
@@ -166,7 +166,7 @@ func (a Action) String() string {
 // PodBuilder makes the pods that CreatePod actions ask for.
 type PodBuilder struct {
 	pods   *build.Builder
-	queue  Queue
+	kueue  Kueue
 	avoids []string // the nodes that new pods avoid
 }
 
@@ -184,8 +184,8 @@ func NewPodBuilder(job *v1beta1.GenericJob, settings Settings) *PodBuilder {
 }
 
 // In has the Builder make pods that go where the job's queue has admitted them.
-func (b *PodBuilder) In(q Queue) *PodBuilder {
-	b.queue = q
+func (b *PodBuilder) In(k Kueue) *PodBuilder {
+	b.kueue = k
 	return b
 }
 
@@ -195,10 +195,10 @@ func (b *PodBuilder) Pod(a Action) *corev1.Pod {
 	if pod == nil {
 		return nil
 	}
-	if b.queue.Workload != nil {
-		queue.PlacementOf(b.queue.Workload, a.Type, b.queue.Flavors).Apply(pod)
+	if b.kueue.Workload != nil {
+		kueue.PlacementOf(b.kueue.Workload, a.Type, b.kueue.Flavors).Apply(pod)
 	}
-	if !queue.ChoosesNodes(b.queue.Workload, a.Type) {
+	if !kueue.ChoosesNodes(b.kueue.Workload, a.Type) {
 		build.Avoid(pod, b.avoids)
 	}
 	return pod

@@ -16,15 +16,15 @@ func (a *acting) runsInVain(t *roster.Type, pod podstate.Pod) bool {
 	case pod.Ended():
 		return false
 	case t.Auxiliary:
-		return !a.served
+		return !a.servedMayRun
 	default:
 		return a.ledger.AuxiliaryReplicas() > 0 && !pod.HasStarted()
 	}
 }
 
-// anyIsServed reports whether some replica that is not auxiliary runs, or may yet run. It may end by itself, as long as auxiliary replicas serve it. Even
+// anyServedMayRun reports whether some replica that is not auxiliary runs, or may yet run. It may end by itself, as long as auxiliary replicas serve it. Even
 // a replica that has not started counts: runsInVain has it deleted, but if the delete is refused, it may start.
-func anyIsServed(replicas *roster.Roster) bool {
+func anyServedMayRun(replicas *roster.Roster) bool {
 	return slices.ContainsFunc(replicas.Types, func(t roster.Type) bool {
 		return !t.Auxiliary && slices.ContainsFunc(t.Pods, func(p *corev1.Pod) bool {
 			if p == nil || p.DeletionTimestamp != nil {

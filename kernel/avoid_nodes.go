@@ -90,7 +90,7 @@ func noteNodes(w World, draft ledger.Draft, replicas *roster.Roster) {
 func rejections(o *outcomes, whole bool) (list []ledger.NodeFailure) {
 	for i := range o.ended {
 		e := &o.ended[i]
-		answered := slices.ContainsFunc(o.pending, func(p end) bool { return p.pod.UID == e.pod.UID || whole && !p.account.Auxiliary })
+		answered := slices.ContainsFunc(o.allowedRestarts, func(p end) bool { return p.pod.UID == e.pod.UID || whole && !p.account.Auxiliary })
 		known := slices.ContainsFunc(list, func(b ledger.NodeFailure) bool { return b.Node == e.pod.Spec.NodeName })
 		if answered && !known && e.pod.RejectedByNode() {
 			list = append(list, nodeFailure(e.pod.Spec.NodeName, v1beta1.AvoidRejected, e.why))

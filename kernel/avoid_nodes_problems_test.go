@@ -125,7 +125,7 @@ func TestWhereKueueHasChosenNodesOnlyTheJobsOwnFailuresGiveQuotaBack(t *testing.
 	c := story.Cluster
 	story.Then(s, "Kueue admits the job to n1", admitTo(t, c, corev1.LabelHostname, "n1", 2)).Then(0, "Kueue lets the pods go", placed(c, "n1")).Kubelet(2 * s)
 	job := c.Job
-	w := kernel.World{Job: job, Pods: slices.Collect(maps.Values(c.Pods)), Queue: c.Queue(), Now: c.Now, NodeCount: 9, NodeProblems: []kernel.NodeProblem{sick("n1")}, Settings: kt.Settings}
+	w := kernel.World{Job: job, Pods: slices.Collect(maps.Values(c.Pods)), Kueue: c.Kueue(), Now: c.Now, NodeCount: 9, NodeProblems: []kernel.NodeProblem{sick("n1")}, Settings: kt.Settings}
 	d := planWorld(t, w)
 	require.Equal(t, []string{"n1"}, avoids(after(job, d)))
 	require.Empty(t, d.Actions)

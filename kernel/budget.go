@@ -15,14 +15,14 @@ import (
 func applyLimits(draft ledger.Draft, ended []end, h hang) (pending, final []end) {
 	budget := draft.SharedRestartsLeft()
 	for _, e := range ended {
-		h.join(&e)
-		if !e.mayRunAgain || e.counted() && budget == 0 {
+		h.joinIfIncluded(&e)
+		if !e.mayRunAgain || e.isCounted() && budget == 0 {
 			final = append(final, e)
 			continue
 		}
 		pending = append(pending, e)
-		h.note(&e)
-		if e.counted() && budget > 0 {
+		h.noteIfHang(&e)
+		if e.isCounted() && budget > 0 {
 			budget--
 		}
 	}
@@ -34,9 +34,9 @@ func applyLimits(draft ledger.Draft, ended []end, h hang) (pending, final []end)
 
 // restartTogether returns the one restart of all replicas, and the ends that stay final despite it.
 func restartTogether(pending, final []end) (one, left []end) {
-	first := slices.IndexFunc(pending, func(e end) bool { return e.counted() || e.countsAs == ledger.Excepted })
+	first := slices.IndexFunc(pending, func(e end) bool { return e.isCounted() || e.countsAs == ledger.Excepted })
 	if first < 0 {
-		first = max(0, slices.IndexFunc(pending, func(e end) bool { return !e.excused })) // this one says what really happened
+		first = max(0, slices.IndexFunc(pending, func(e end) bool { return !e.isExcused })) // this one says what really happened
 		return pending[first : first+1], final
 	}
 	left = slices.DeleteFunc(final, func(e end) bool {
@@ -54,10 +54,10 @@ func failForGood(draft ledger.Draft, final []end) (failures []status.Failure) {
 			continue
 		}
 		draft.Fail(e.account, e.rank)
-		why := status.FailedForGood(e.account, e.counted(), draft.WithinLimit(e.account, e.rank))
+		why := status.FailedForGood(e.account, e.isCounted(), draft.WithinLimit(e.account, e.rank))
 		switch {
-		case e.ruling != "":
-			why = e.ruling
+		case e.whyNoProgress != "":
+			why = e.whyNoProgress
 		case e.failsJob:
 			why = status.FailsByRule(e.rule)
 		case e.rule != "": // the rule would restart it, whatever its policy

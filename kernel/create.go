@@ -52,15 +52,15 @@ func (a *acting) createMissing() {
 		if !t.Auxiliary && (!oldPodsAreGone || !a.mayBegin(t)) {
 			continue
 		}
-		if a.createOf(t, othersReady) {
-			a.more = append(a.more, t.Type)
+		if a.createMissingOf(t, othersReady) {
+			a.typesLackingPods = append(a.typesLackingPods, t.Type)
 		}
 	}
 }
 
-// createOf creates the missing pods of a type, and reports whether more are missing than the caller can create. OthersReady is what othersAreReady
+// createMissingOf creates the missing pods of a type, and reports whether more are missing than the caller can create. OthersReady is what othersAreReady
 // reports.
-func (a *acting) createOf(t *roster.Type, othersReady bool) (more bool) {
+func (a *acting) createMissingOf(t *roster.Type, othersReady bool) (more bool) {
 	room, most := a.room(t), cmp.Or(a.MaxCreates, t.N)
 	for rank, pod := range t.Pods {
 		if pod != nil || t.Finished(rank) || a.isHeldBack(t, rank, othersReady) {
@@ -105,12 +105,12 @@ func (a *acting) mayBegin(t *roster.Type) bool {
 	return a.ledger.BarrierIsOpen() || a.barrier.MayCreateUnwrapped || build.RestartsInPlace(a.Job, t.ReplicaSpec, a.Settings.WrapperImage)
 }
 
-// provide asks for what the pods need before they start: the job's Service and the gang scheduler's objects.
-func (a *acting) provide() {
+// createServiceAndGroup asks for what the pods need before they start: the job's Service and the gang scheduler's objects.
+func (a *acting) createServiceAndGroup() {
 	if want := build.Service(a.Job); want != nil {
 		a.provideService(want)
 	}
-	a.group()
+	a.applyGroup()
 }
 
 func (a *acting) provideService(want *corev1.Service) {

@@ -35,7 +35,7 @@
 //	barrier   restart in place: who waits, orders, held ends      not what is done
 //	status    what is told, in words, and when it is postponed    not what is done
 //	build     a pod, the Service, a gang scheduler's objects      neither pod states nor statuses
-//	queue     the Workload in Kueue: made, read, reported         neither pods nor ledgers
+//	kueue     the Workload in Kueue: made, read, reported         neither pods nor ledgers
 //	roster    the pods, each at its replica                       not what follows from them
 //	ledger    outcomes, restarts, limits, delays, mode and clock  neither pods nor words
 //	podstate  what the status of one pod means, and why           neither jobs nor ledgers
@@ -88,7 +88,7 @@
 //
 // tell:
 //
-//   - progress (progress.go) says which step the code has told, and when to ask again. recompute (recomputed.go) and noteFirstStep (recovery.go) compare
+//   - progress (progress.go) says which step the code has told, and when to ask again. addRecomputedTime (recomputed.go) and noteFirstStep (recovery.go) compare
 //     the step with those before the loss.
 //   - makeDecision (plan.go) makes the Decision. status.Of makes the status from the draft and the verdict, with the condition ReplicaFailure and an
 //     event. status.PostponedFor says that this status must be written now.

@@ -196,11 +196,11 @@ func moveFailingToFront(final []end) (failedBy string) {
 
 // failurePolicyFails: a rule of spec.failurePolicy fails the job, by a failure of this reconcile.
 func failurePolicyFails(f facts) verdict.Verdict {
-	if f.failedBy == "" {
+	if f.failingRule == "" {
 		return verdict.Verdict{}
 	}
 	message := status.FailurePolicyFails
-	if f.failedBy == status.NoProgress {
+	if f.failingRule == status.NoProgress {
 		message = status.CorrectTheCause
 	}
 	return verdict.Verdict{Course: verdict.Fail, Reason: v1beta1.ReasonFailurePolicy, Message: message, ByFailure: true}

@@ -36,14 +36,14 @@ const (
 // codeEnd is how the code of a replica has ended.
 type codeEnd struct {
 	v1beta1.ReplicaFailure
-	pod   podstate.Pod
-	why   func() string // is called for the first failure only, because it takes time to read last words
-	began time.Time     // when the container began; zero if unknown
-	final bool          // the ledger says that the replica has failed for good
+	pod     podstate.Pod
+	why     func() string // is called for the first failure only, because it takes time to read last words
+	beganAt time.Time     // when the container began; zero if unknown
+	isFinal bool          // the ledger says that the replica has failed for good
 }
 
 func codeEndOf(pod podstate.Pod) codeEnd {
-	return codeEnd{ReplicaFailure: pod.Record(), pod: pod, why: pod.FailureSentence, began: pod.BeganAt()}
+	return codeEnd{ReplicaFailure: pod.Record(), pod: pod, why: pod.FailureSentence, beganAt: pod.BeganAt()}
 }
 
 // firstOf returns the first of the failures that this reconcile has recorded; nil if there is none.
@@ -62,15 +62,15 @@ func firstOf(ended []end) *end {
 
 // root returns the end that users are told about. If all replicas restart because of another end, it is that one.
 func (e end) root() end {
-	if e.first != nil {
-		return *e.first
+	if e.restartCause != nil {
+		return *e.restartCause
 	}
 	return e
 }
 
 // isFailure reports whether a replica has failed, and not been disrupted. Under policy Always a success is counted, too, but is no failure.
 func isFailure(e *end) bool {
-	return (e.counted() || e.countsAs == ledger.Excepted) && !e.succeeded()
+	return (e.isCounted() || e.countsAs == ledger.Excepted) && !e.succeeded()
 }
 
 // untilCause returns how long to wait before failures are counted. It waits if all of them follow from another replica's end, or are hangs, while some
@@ -94,8 +94,8 @@ func untilCause(job *v1beta1.GenericJob, replicas *roster.Roster, ended []end, d
 	return wait
 }
 
-// firstFailure returns the first failure, as far as this reconcile knows; nil if there is none. Before is the summary that the status has of it, if that
-// has changed; else "".
+// firstFailure returns the first failure, as far as this reconcile knows; nil if there is none. Before is the summary that the status still has, if the
+// new one differs from it; otherwise "".
 func firstFailure(w World, l *ledger.Ledger, replicas *roster.Roster, o *outcomes, over bool) (first *v1beta1.FirstFailure, before string) {
 	if o.uncountedFor > 0 || isLongOver(w) { // failures that wait to be counted are not recorded yet
 		return w.Job.Status.FirstFailure, ""
@@ -106,8 +106,8 @@ func firstFailure(w World, l *ledger.Ledger, replicas *roster.Roster, o *outcome
 	if i.stored == nil && len(recorded) == 0 {
 		return w.Job.Status.FirstFailure, ""
 	}
-	if i.isRecent(l) && (i.together || over) {
-		restarted := i.isRestarted(l) || i.together && len(ended) > 0 && !over
+	if i.isRecent(l) && (i.restartsTogether || over) {
+		restarted := i.isRestarted(l) || i.restartsTogether && len(ended) > 0 && !over
 		recorded = addLate(recorded, i.belonging(lateFailures(w, l, replicas, restarted)))
 	}
 	return i.choose(recorded)
@@ -137,7 +137,7 @@ func failuresOf(ended []end) (list []codeEnd) {
 		switch {
 		case isFinalDisruption(*e):
 			c.Follows = ""
-		case e.excused && hasFinalDisruption && !podstate.NamesCause(&c.ReplicaFailure):
+		case e.isExcused && hasFinalDisruption && !podstate.NamesCause(&c.ReplicaFailure):
 			c.Follows = disrupted
 		}
 		list = append(list, c)
@@ -147,7 +147,7 @@ func failuresOf(ended []end) (list []codeEnd) {
 
 // isFinalDisruption reports whether a replica was disrupted itself, and is not run again.
 func isFinalDisruption(e end) bool {
-	return e.countsAs == ledger.Disruption && !e.mayRunAgain && !e.excused
+	return e.countsAs == ledger.Disruption && !e.mayRunAgain && !e.isExcused
 }
 
 // addLate adds to a list the ends of pods that have no end in it.
@@ -160,7 +160,7 @@ func addLate(list, more []codeEnd) []codeEnd {
 	return list
 }
 
-// choose returns which end was first: the stored one, which was heard of before the others, or one of ends.
+// choose returns which end was first: the stored one, or one of ends, which the operator heard of later.
 func (i incident) choose(ends []codeEnd) (first *v1beta1.FirstFailure, before string) {
 	var list []v1beta1.ReplicaFailure
 	known := 0 // how many at the beginning of list are stored: one or none
@@ -182,7 +182,7 @@ func (i incident) choose(ends []codeEnd) (first *v1beta1.FirstFailure, before st
 		out.Cause = ends[n-known].pod.CauseOf(&out.ReplicaFailure)
 	}
 	if i.stored != nil {
-		out.JobAttempt, out.Others = i.stored.JobAttempt, max(out.Others, i.stored.Others+i.alone)
+		out.JobAttempt, out.Others = i.stored.JobAttempt, max(out.Others, i.stored.Others+i.newFailures)
 		if n < known {
 			out.OrElse, why = add(i.stored.OrElse, out.OrElse), i.stored.Why
 		}

@@ -71,8 +71,8 @@ func (a *acting) stopUnplaced(pod *corev1.Pod) {
 	}
 }
 
-// group asks for the job's PodGroup.
-func (a *acting) group() {
+// applyGroup asks for the job's PodGroup.
+func (a *acting) applyGroup() {
 	versions := build.GangVersions(a.Job)
 	if len(versions) == 0 {
 		return
@@ -93,8 +93,8 @@ func (a *acting) group() {
 	}
 }
 
-// ungroup deletes the job's PodGroups once no pod of the job runs any more. That frees what the scheduler's queue has set aside for them.
-func (a *acting) ungroup() {
+// deleteGroups deletes the job's PodGroups once no pod of the job runs any more. That frees what the scheduler's queue has set aside for them.
+func (a *acting) deleteGroups() {
 	if a.anyPodLives() {
 		return
 	}

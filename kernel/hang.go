@@ -17,10 +17,10 @@ import (
 
 // hang is the last hang whose first replica is run again.
 type hang struct {
-	// within is how long after the first replica another one may be found, and still belong to the same hang. One that was started since, or has shown a
-	// sign of life, is found later than that. It is 0 if every hang counts on its own.
-	within time.Duration
-	found  time.Time // when the first replica was found to hang; zero if none was
+	// within is how long after the first replica another one may be found, and still belong to the same hang. A replica that has started or shown a sign
+	// of life since is found later than that. It is 0 if every hang counts on its own.
+	within  time.Duration
+	foundAt time.Time // when the first replica was found to hang; zero if none was
 }
 
 // lastHang returns the hang that the status knows.
@@ -32,7 +32,7 @@ func lastHang(job *v1beta1.GenericJob, l *ledger.Ledger) (h hang) {
 	h.within = ledger.Seconds(int64(min(ptr.Deref(beat.SteadySeconds, spec.HeartbeatSteady), ptr.Deref(beat.StartupSeconds, spec.HeartbeatStartup))))
 	first := job.Status.FirstFailure
 	if first != nil && first.Time != nil && podstate.Hung(&first.ReplicaFailure) && !hasFailed(job, l, first.Pod) {
-		h.found = first.Time.Time
+		h.foundAt = first.Time.Time
 	}
 	return h
 }
@@ -72,29 +72,29 @@ func (h *hang) putFirstHangFirst(ended []end) {
 	ended[places[0]] = first
 }
 
-// join leaves the restart of a replica uncounted, if its end belongs to the hang. If a rule restarts the replica, it still does.
-func (h *hang) join(e *end) {
+// joinIfIncluded leaves the restart of a replica uncounted, if its end belongs to the hang. If a rule restarts the replica, it still does.
+func (h *hang) joinIfIncluded(e *end) {
 	if !h.includes(e) {
 		return
 	}
 	e.mayRunAgain = e.rule != "" || e.account.Policy.Allows(e.pod.Code())
-	e.countsAs, e.hangsToo, e.rule = ledger.Uncounted, true, ""
+	e.countsAs, e.inCountedHang, e.rule = ledger.Uncounted, true, ""
 	e.why += ", in a hang that is counted"
 }
 
-// includes reports whether an end belongs to the hang. Its code ran already when the first replica was found, and was found soon after that one. An
-// end by which a rule fails the job never does.
+// includes reports whether an end belongs to the hang. It does if its code ran already when the first replica was found, and was found soon after. An end
+// by which a rule fails the job never does.
 func (h *hang) includes(e *end) bool {
 	if h.within == 0 || !isHang(e) || e.failsJob {
 		return false
 	}
-	return e.pod.BeganAt().Before(h.found) && e.pod.EndedAt().Sub(h.found).Abs() < h.within
+	return e.pod.BeganAt().Before(h.foundAt) && e.pod.EndedAt().Sub(h.foundAt).Abs() < h.within
 }
 
-// note stores when a hang that is counted was found.
-func (h *hang) note(e *end) {
+// noteIfHang stores when a hang that is counted was found.
+func (h *hang) noteIfHang(e *end) {
 	if isHang(e) {
-		h.found = e.pod.EndedAt()
+		h.foundAt = e.pod.EndedAt()
 	}
 }
 

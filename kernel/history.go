@@ -19,24 +19,24 @@ import (
 // maxTold is how many bytes of a message the history keeps.
 const maxTold = 160
 
-// explainLoss writes into the history what is known of the loss of this reconcile. It also corrects the earlier entry, if more has become known of
-// the stored first failure. Before is then the summary that was told of it.
+// explainLoss writes into the history what is known of the loss of this reconcile. Before is the earlier summary of the first failure, if it has changed.
+// Then explainLoss corrects the earlier entry, too.
 func explainLoss(draft ledger.Draft, v verdict.Verdict, l loss, stored, first *v1beta1.FirstFailure, before string) {
 	if before != "" && stored != nil && first != nil {
-		draft.CorrectLoss(ofFirst(stored), ofFirst(first))
+		draft.CorrectLoss(entryOfFirst(stored), entryOfFirst(first))
 	}
 	switch {
 	case l.first == nil && v.Reason == v1beta1.ReasonEvicted:
 		draft.ExplainLoss(v1beta1.HistoryEntry{Message: text.Cut(v.Message, maxTold)})
-	case l.by == "":
-	case first != nil && first != stored && draft.RestartsTogether() && isOfCode(l.by):
-		draft.ExplainLoss(since(l, ofFirst(first)))
-	case isOfCode(l.by):
+	case l.cause == "":
+	case first != nil && first != stored && draft.RestartsTogether() && isOfCode(l.cause):
+		draft.ExplainLoss(withBegin(l, entryOfFirst(first)))
+	case isOfCode(l.cause):
 		r := l.first.root().pod.RecordWithCause()
-		draft.ExplainLoss(since(l, ofFailure(&r)))
+		draft.ExplainLoss(withBegin(l, entryOfFailure(&r)))
 	default:
 		e := v1beta1.HistoryEntry{Pod: l.first.pod.Name, Node: l.first.pod.Spec.NodeName, Message: text.Cut(l.first.why, maxTold)}
-		draft.ExplainLoss(since(l, e))
+		draft.ExplainLoss(withBegin(l, e))
 	}
 }
 
@@ -45,21 +45,21 @@ func isOfCode(by v1beta1.TimeCause) bool {
 	return by == v1beta1.TimeLostToRestart || by == v1beta1.TimeLostToHang
 }
 
-// since returns an entry with the time at which the loss began.
-func since(l loss, e v1beta1.HistoryEntry) v1beta1.HistoryEntry {
-	e.Begin = metav1.NewTime(l.at)
+// withBegin returns the entry with the time at which the loss began.
+func withBegin(l loss, e v1beta1.HistoryEntry) v1beta1.HistoryEntry {
+	e.Begin = metav1.NewTime(l.beganAt)
 	return e
 }
 
-// ofFirst returns an entry about the failure that others followed from.
-func ofFirst(f *v1beta1.FirstFailure) v1beta1.HistoryEntry {
-	e := ofFailure(&f.ReplicaFailure)
+// entryOfFirst returns an entry about the failure that others followed from.
+func entryOfFirst(f *v1beta1.FirstFailure) v1beta1.HistoryEntry {
+	e := entryOfFailure(&f.ReplicaFailure)
 	e.Probable = f.Probable
 	return e
 }
 
-// ofFailure returns an entry about a failure.
-func ofFailure(f *v1beta1.ReplicaFailure) v1beta1.HistoryEntry {
+// entryOfFailure returns an entry about a failure.
+func entryOfFailure(f *v1beta1.ReplicaFailure) v1beta1.HistoryEntry {
 	e := v1beta1.HistoryEntry{Pod: f.Pod, Node: f.Node, ExitCode: f.ExitCode, Probable: f.Follows != ""}
 	if f.Cause != nil {
 		e.Cause = f.Cause.Kind

@@ -10,20 +10,19 @@ import (
 	"github.com/genericjob/genericjob/kernel/roster"
 )
 
-// incident is a group of failures that belong together: one came first, and the others came of code that ran at that time.
+// incident is a group of failures that belong together. One came first. The others are of code that ran at that time.
 type incident struct {
-	stored     *v1beta1.FirstFailure // the first failure, by the status; nil if the incident begins in this reconcile
-	jobAttempt int32                 // in which the code failed
-	together   bool                  // all replicas restart together
-	runsSince  time.Time             // when the replica that failed first began to run again; zero if it has not
-	// alone is how many more have failed in this reconcile, if replicas restart one by one. It is added to the stored number, because the pods of
-	// those that were counted before may be gone.
-	alone int32
+	stored           *v1beta1.FirstFailure // the first failure, by the status; nil if the incident begins in this reconcile
+	jobAttempt       int32                 // in which the code failed
+	restartsTogether bool                  // all replicas restart together
+	runsSince        time.Time             // when the replica that failed first began to run again; zero if it has not
+	// newFailures is how many failures this reconcile adds to the stored number, if replicas restart one by one. The pods of the stored ones may be gone.
+	newFailures int32
 }
 
 // incidentOf returns the incident of the stored first failure, or a new one, if a failure of this reconcile does not belong to that.
 func incidentOf(w World, l *ledger.Ledger, replicas *roster.Roster, recorded []codeEnd) incident {
-	i := incident{stored: w.Job.Status.FirstFailure, jobAttempt: w.Job.Status.JobAttempt, together: l.RestartsTogether()}
+	i := incident{stored: w.Job.Status.FirstFailure, jobAttempt: w.Job.Status.JobAttempt, restartsTogether: l.RestartsTogether()}
 	if len(recorded) > 0 { // else nobody asks
 		i.runsSince = runsAgainSince(replicas, i.stored)
 	}
@@ -32,8 +31,8 @@ func incidentOf(w World, l *ledger.Ledger, replicas *roster.Roster, recorded []c
 	}
 	for _, e := range recorded {
 		// Code that began later may be of a replica that is counted already, and has started anew since.
-		if !i.together && i.stored != nil && !e.began.IsZero() && e.began.Before(i.stored.Time.Time) {
-			i.alone++
+		if !i.restartsTogether && i.stored != nil && !e.beganAt.IsZero() && e.beganAt.Before(i.stored.Time.Time) {
+			i.newFailures++
 		}
 	}
 	return i
@@ -47,7 +46,7 @@ func (i incident) includes(e *codeEnd) bool {
 		return false
 	}
 	switch {
-	case e.Follows != "" && (i.runsSince.IsZero() || i.together):
+	case e.Follows != "" && (i.runsSince.IsZero() || i.restartsTogether):
 		return true
 	case e.Time == nil:
 		return true
@@ -60,25 +59,25 @@ func (i incident) includes(e *codeEnd) bool {
 
 // isSameStart reports whether code that has failed was running when the first failure came.
 func (i incident) isSameStart(e *codeEnd) bool {
-	if i.together {
+	if i.restartsTogether {
 		return i.stored.JobAttempt == i.jobAttempt
 	}
-	return !e.began.After(i.stored.Time.Time) && e.Pod != i.stored.Pod
+	return !e.beganAt.After(i.stored.Time.Time) && e.Pod != i.stored.Pod
 }
 
 // isRestarted reports whether all replicas have begun anew since the stored failure.
 func (i incident) isRestarted(l *ledger.Ledger) bool {
-	return i.together && i.stored != nil && i.stored.JobAttempt < l.JobAttempt()
+	return i.restartsTogether && i.stored != nil && i.stored.JobAttempt < l.JobAttempt()
 }
 
 // belonging returns the ends that belong to the incident. If all replicas restart together, all ends of the attempt do. But a replica may have failed
 // for good long before: for such an end the time decides. It was judged when it was recorded, so it cannot become the first failure any more.
 func (i incident) belonging(ends []codeEnd) (list []codeEnd) {
 	for _, e := range ends {
-		if (!i.together || e.final) && !i.includes(&e) {
+		if (!i.restartsTogether || e.isFinal) && !i.includes(&e) {
 			continue
 		}
-		if e.final {
+		if e.isFinal {
 			e.Follows = cmp.Or(e.Follows, failedBefore)
 		}
 		list = append(list, e)
@@ -86,7 +85,7 @@ func (i incident) belonging(ends []codeEnd) (list []codeEnd) {
 	return list
 }
 
-// failedBefore is what a failure is said to follow from that was recorded earlier, so that it is not taken for the first one.
+// failedBefore stands in Follows of a failure that was recorded earlier, so that nobody takes it for the first one.
 const failedBefore = "it is known already"
 
 // runsAgainSince returns when the replica of a failure began to run again; zero if it has not, or nobody knows.

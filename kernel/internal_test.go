@@ -66,6 +66,6 @@ func TestAHangOfWhoHasFailedForGoodIsOver(t *testing.T) {
 		}}
 		d, err := ledger.Load(job)
 		require.NoError(t, err)
-		require.Equal(t, over, lastHang(job, d.Ledger).found.IsZero(), failed)
+		require.Equal(t, over, lastHang(job, d.Ledger).foundAt.IsZero(), failed)
 	}
 }

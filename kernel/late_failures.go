@@ -26,7 +26,7 @@ func lateFailures(w World, l *ledger.Ledger, replicas *roster.Roster, previous b
 			}
 			attempt := l.Attempt(t.Account, rank) - back
 			if e, is := lateEnd(w, t, rank, attempt, begun); is {
-				e.final = t.HasFailed(rank)
+				e.isFinal = t.HasFailed(rank)
 				list = append(list, e)
 			}
 		}
@@ -107,7 +107,7 @@ func (a *acting) mayTellCause(t *roster.Type, rank int, pod podstate.Pod) bool {
 // known.
 func (a *acting) untilCauseIsGivenUp() time.Duration {
 	f := a.first
-	if a.succeeds || f == nil || f.Follows == "" || f.Time == nil {
+	if a.hasSucceeded || f == nil || f.Follows == "" || f.Time == nil {
 		return 0
 	}
 	since := a.sinceEnd()

@@ -136,7 +136,7 @@ func stepOf(told string) (step *int64, known bool) {
 
 // untilStep returns how much longer failures are not counted, because the step at which they came is not known yet.
 func (o *outcomes) untilStep(job *v1beta1.GenericJob, disturbed bool, now time.Time) time.Duration {
-	failed := o.restarted()
+	failed := o.countedRestarts()
 	if len(failed) == 0 || o.furthest.wait == 0 || disturbed || job.Generation != job.Status.ObservedGeneration {
 		return 0
 	}
@@ -146,10 +146,10 @@ func (o *outcomes) untilStep(job *v1beta1.GenericJob, disturbed bool, now time.T
 	return 0
 }
 
-// restarted returns the failures whose restarts are allowed, and counted.
-func (o *outcomes) restarted() (list []*end) {
+// countedRestarts returns the failures whose restarts are allowed, and counted.
+func (o *outcomes) countedRestarts() (list []*end) {
 	for i := range o.ended {
-		if e := &o.ended[i]; isFailure(e) && e.counted() && e.mayRunAgain && !e.account.Auxiliary {
+		if e := &o.ended[i]; isFailure(e) && e.isCounted() && e.mayRunAgain && !e.account.Auxiliary {
 			list = append(list, e)
 		}
 	}
@@ -163,13 +163,13 @@ func (o *outcomes) applyNoProgress(job *v1beta1.GenericJob, l *ledger.Ledger) {
 		o.noProgress = nil
 		return
 	}
-	failed := o.restarted()
+	failed := o.countedRestarts()
 	if len(failed) == 0 {
 		return
 	}
 	before := o.noProgress
 	o.noProgress = o.seriesOf(l, causesFirst(failed)[0])
-	if o.noProgress == nil || !follows(job, before, o.noProgress) {
+	if o.noProgress == nil || !continuesSeries(job, before, o.noProgress) {
 		return
 	}
 	o.noProgress.Rounds, o.noProgress.Step = before.Rounds+1, before.Step // the highest step of the series
@@ -177,7 +177,7 @@ func (o *outcomes) applyNoProgress(job *v1beta1.GenericJob, l *ledger.Ledger) {
 		return
 	}
 	for _, e := range failed {
-		e.mayRunAgain, e.failsJob, e.rule, e.ruling = false, true, status.NoProgress, status.NoProgressFails(o.noProgress)
+		e.mayRunAgain, e.failsJob, e.rule, e.whyNoProgress = false, true, status.NoProgress, status.NoProgressFails(o.noProgress)
 	}
 }
 
@@ -203,9 +203,9 @@ func exceptionOf(f *v1beta1.ReplicaFailure) string {
 	return text.Cut(name, maxException)
 }
 
-// follows reports whether a failure continues the series before: it came in the next attempt, with the same cause and without a newer step. The cause of
+// continuesSeries reports whether a failure continues the series before: it came in the next attempt, with the same cause and without a newer step. The cause of
 // the failure before may have been corrected since, in status.firstFailure. Then it must still be that of the series.
-func follows(job *v1beta1.GenericJob, before, now *v1beta1.NoProgressStatus) bool {
+func continuesSeries(job *v1beta1.GenericJob, before, now *v1beta1.NoProgressStatus) bool {
 	if before == nil || before.Attempt+1 != now.Attempt || before.ModeGeneration != now.ModeGeneration || before.Replica != now.Replica {
 		return false
 	}

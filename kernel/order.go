@@ -6,10 +6,10 @@ import (
 	"github.com/genericjob/genericjob/kernel/roster"
 )
 
-// order tells a replica's pod which attempt it is in, by the ledger, and whether its code may go on.
-func (a *acting) order(t *roster.Type, rank int) {
+// orderPod tells a replica's pod which attempt it is in, by the ledger, and whether its code may go on.
+func (a *acting) orderPod(t *roster.Type, rank int) {
 	have := t.Order(rank)
-	if have == nil || !a.runs {
+	if have == nil || !a.verdictIsRun {
 		return
 	}
 	want := barrier.OrderOf(a.ledger, t.Account, rank)

@@ -15,15 +15,15 @@ import (
 
 // outcomes are what a reconcile has learned from the ends of pods, in addition to what it has written into the ledger.
 type outcomes struct {
-	pending      []end                     // replicas that ended and may be run again
-	failures     []status.Failure          // of replicas that failed for good
-	newSuccesses []*corev1.Pod             // pods whose success no stored status has yet
-	ended        []end                     // all replicas that ended, in the order of their ends
-	failedBy     string                    // the rule of spec.failurePolicy that fails the job; "" if none does
-	furthest     furthest                  // how far the job had come
-	noProgress   *v1beta1.NoProgressStatus // what status.noProgress is from now on
-	hang         hang                      // the hang that the status knows: some of these ends may belong to it
-	running      running                   // the replicas that run, in a job that does not train yet
+	allowedRestarts []end                     // the ends after which the limits allow a restart
+	failures        []status.Failure          // of replicas that failed for good
+	newSuccesses    []*corev1.Pod             // pods whose success no stored status has yet
+	ended           []end                     // all replicas that ended, in the order of their ends
+	failingRule     string                    // the rule of spec.failurePolicy that fails the job; "" if none does
+	furthest        furthest                  // how far the job had come
+	noProgress      *v1beta1.NoProgressStatus // what status.noProgress is from now on
+	hang            hang                      // the hang that the status knows: some of these ends may belong to it
+	running         running                   // the replicas that run, in a job that does not train yet
 	// uncountedFor is how much longer these ends wait to be counted. Meanwhile a kubelet may tell the end that they follow from.
 	uncountedFor time.Duration
 	// successMayVanish says that a pod of newSuccesses may be gone before its success is written. Somebody deletes it, or has removed our finalizer.
@@ -33,22 +33,22 @@ type outcomes struct {
 // end is how a replica has ended, and what follows from that: it may be run again, or has failed for good. A restart is carried out only if no rule
 // ends the job first. So no limit counts a restart that a finished job would have made.
 type end struct {
-	account     *ledger.Account
-	rank        int
-	pod         podstate.Pod
-	countsAs    ledger.Count
-	state       podstate.State // of the pod. In a FailedInPod pod the code can run again; a Stranded pod has not ended, but runs no code any more
-	mayRunAgain bool           // the replica may run again: by its policy and limit, or by a rule of failurePolicy
-	excused     bool           // it failed because another replica was disrupted, so it counts as a disruption; see excuse
-	hangsToo    bool           // it belongs to a hang that is counted already; see hang
-	rule        string         // the rule of spec.failurePolicy that decided; "" if none did
-	failsJob    bool           // it fails the job, by rule
-	ruling      string         // why it fails the job, if the reason is not a rule of the list but noProgress
-	why         string         // what happened, for events and conditions
-	first       *end           // the first failure, if all restart with this end and another one was first: that one is told
+	account       *ledger.Account
+	rank          int
+	pod           podstate.Pod
+	countsAs      ledger.Count
+	state         podstate.State // of the pod. In a FailedInPod pod the code can run again; a Stranded pod has not ended, but runs no code any more
+	mayRunAgain   bool           // the replica may run again: by its policy and limit, or by a rule of failurePolicy
+	isExcused     bool           // it failed because another replica was disrupted, so it counts as a disruption; see excuse
+	inCountedHang bool           // it belongs to a hang that is counted already; see hang.go
+	rule          string         // the rule of spec.failurePolicy that decided; "" if none did
+	failsJob      bool           // it fails the job, by rule
+	whyNoProgress string         // why it fails the job, if the reason is not a rule of the list but noProgress
+	why           string         // what happened, for events and conditions
+	restartCause  *end           // the failure that users are told about, if all replicas restart with this end, but another one was first
 }
 
-func (e end) counted() bool { return e.countsAs == ledger.Restart }
+func (e end) isCounted() bool { return e.countsAs == ledger.Restart }
 
 // succeeded reports whether the code has succeeded. It is an end all the same if the code is run again.
 func (e end) succeeded() bool { return e.state == podstate.Succeeded }
@@ -60,7 +60,7 @@ func recordOutcomes(w World, draft ledger.Draft, replicas *roster.Roster) outcom
 	if job.Status.CompletionTime != nil {
 		return o
 	}
-	forget(draft, replicas)
+	forgetScaledDown(draft, replicas)
 	var ended []end
 	disturbed, trains := false, draft.Trains()
 	for t, rank := range replicas.Replicas() {
@@ -107,8 +107,8 @@ func (o *outcomes) count(job *v1beta1.GenericJob, draft ledger.Draft) {
 	o.applyNoProgress(job, draft.Ledger)
 	o.hang.putFirstHangFirst(o.ended)
 	var final []end
-	o.pending, final = applyLimits(draft, o.ended, o.hang)
-	o.failedBy = moveFailingToFront(final)
+	o.allowedRestarts, final = applyLimits(draft, o.ended, o.hang)
+	o.failingRule = moveFailingToFront(final)
 	o.failures = failForGood(draft, final)
 	o.moveFirstFailureToFront(draft.RestartsTogether())
 }
@@ -120,10 +120,10 @@ func (o *outcomes) moveFirstFailureToFront(whole bool) {
 	if first == nil {
 		return
 	}
-	if whole && len(o.pending) > 0 && isFailure(&o.pending[0]) {
-		o.pending[0].first = first
+	if whole && len(o.allowedRestarts) > 0 && isFailure(&o.allowedRestarts[0]) {
+		o.allowedRestarts[0].restartCause = first
 	}
-	if i := slices.IndexFunc(o.failures, func(s status.Failure) bool { return s.Pod == first.pod.Name }); i > 0 && (o.failedBy == "" || first.failsJob) {
+	if i := slices.IndexFunc(o.failures, func(s status.Failure) bool { return s.Pod == first.pod.Name }); i > 0 && (o.failingRule == "" || first.failsJob) {
 		o.failures[0], o.failures[i] = o.failures[i], o.failures[0]
 	}
 }
@@ -144,8 +144,8 @@ func byEnd(a, b podstate.Pod) int {
 // disturbances are the states of pods that something outside the job has ended, or is about to end.
 var disturbances = []podstate.State{podstate.Disrupted, podstate.Lost, podstate.Terminating, podstate.Stranded}
 
-// forget drops what the ledger holds of replicas that were scaled away.
-func forget(draft ledger.Draft, replicas *roster.Roster) {
+// forgetScaledDown drops what the ledger holds of replicas that were scaled away.
+func forgetScaledDown(draft ledger.Draft, replicas *roster.Roster) {
 	draft.ForgetScaledDown()
 	for _, s := range replicas.ScaledDown {
 		draft.StartScaledDownAnew(s.Type, s.Rank, s.Attempt)
@@ -258,7 +258,7 @@ func endOfStranded(l *ledger.Ledger, t *roster.Type, e end) end {
 func excuse(ended []end) {
 	for i := range ended {
 		if e := &ended[i]; isFailure(e) {
-			e.countsAs, e.mayRunAgain, e.excused = ledger.Disruption, e.account.Policy.Kind != v1beta1.RestartNever, true
+			e.countsAs, e.mayRunAgain, e.isExcused = ledger.Disruption, e.account.Policy.Kind != v1beta1.RestartNever, true
 			e.why = status.WhileDisrupted(e.why)
 		}
 	}

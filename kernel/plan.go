@@ -40,16 +40,16 @@ type planning struct {
 	draft    ledger.Draft
 	replicas *roster.Roster
 
-	recorded   outcomes              // how replicas have ended
-	verdict    verdict.Verdict       // what is to become of the job
-	crashed    incidentNode          // the node for which the first failure counts
-	loss       loss                  // what the job loses by the ends
-	restarts   restartReport         // restarts that are written into the draft
-	first      *v1beta1.FirstFailure // the failure that others followed from
-	oldSummary string                // what was told of it before, if another one is the first now
-	start      startConditions       // what running replicas wait for before their code starts
-	todo       todo                  // actions
-	again      time.Duration         // when the rules are to be asked again
+	recorded    outcomes              // how replicas have ended
+	verdict     verdict.Verdict       // what is to become of the job
+	failureNode incidentNode          // the node for which the first failure counts
+	loss        loss                  // what the job loses by the ends
+	restarts    restartReport         // restarts that are written into the draft
+	first       *v1beta1.FirstFailure // the failure that others followed from
+	oldSummary  string                // what was told of it before, if another one is the first now
+	start       startConditions       // what running replicas wait for before their code starts
+	todo        todo                  // actions
+	again       time.Duration         // when the rules are to be asked again
 }
 
 // observe reads the ledger, and finds the replica of each pod. It returns the decision about a job whose status is of no use for a plan, or which is
@@ -73,24 +73,25 @@ func (p *planning) record() {
 	p.recorded = recordOutcomes(p.World, p.draft, p.replicas)
 }
 
-// decide asks the rules what is to become of the job. What the ends cost is found here, for apply has these pods superseded.
+// decide asks the rules what is to become of the job. It also finds what the job loses by the ends. Later it could not: after apply, their pods are
+// Superseded.
 func (p *planning) decide() {
 	v, again := decideAndCount(p.World, p.draft, &p.recorded)
 	p.verdict, p.again = v, soonest(again, p.recorded.uncountedFor)
-	p.crashed = countNodeFailures(p.World, p.draft, p.replicas, &p.recorded, v.Over())
+	p.failureNode = countNodeFailures(p.World, p.draft, p.replicas, &p.recorded, v.Over())
 	p.loss = lossOf(p.draft, p.replicas, &p.recorded, v, p.Now)
 }
 
 // apply writes into the draft what follows from the verdict: restarts, the first failure, an open barrier, the history. The first failure comes before the
 // barrier: once that is open, what has ended belongs to an attempt that is over.
 func (p *planning) apply() {
-	p.verdict, p.restarts = applyVerdict(p.draft, p.verdict, p.recorded.pending, p.judge)
+	p.verdict, p.restarts = applyVerdict(p.draft, p.verdict, p.recorded.allowedRestarts, p.judge)
 	v := p.verdict
 	if v.Over() || p.replicas.HaveStarted() {
 		p.draft.NoteCodeStarted()
 	}
 	p.first, p.oldSummary = firstFailure(p.World, p.draft.Ledger, p.replicas, &p.recorded, v.Over())
-	correctNodeFailures(p.World, p.draft, p.replicas, p.crashed, p.recorded.ended, p.first, v)
+	correctNodeFailures(p.World, p.draft, p.replicas, p.failureNode, p.recorded.ended, p.first, v)
 	p.start = openBarrierAndFormGang(p.World, p.draft, p.replicas, v)
 	explainLoss(p.draft, v, p.loss, p.Job.Status.FirstFailure, p.first, p.oldSummary)
 	spendTime(p.World, p.draft, p.replicas, v, p.loss)
@@ -104,7 +105,7 @@ func (p *planning) act() {
 // tell makes the status and the events.
 func (p *planning) tell() Decision {
 	news, askAgain := progress(p.World, p.replicas, p.verdict)
-	recompute(p.World, p.draft, p.replicas, news)
+	addRecomputedTime(p.World, p.draft, p.replicas, news)
 	noteFirstStep(p.World, p.draft, p.replicas, news)
 	p.recorded.forgetSeries(news)
 	d := makeDecision(status.Findings{
@@ -114,7 +115,7 @@ func (p *planning) tell() Decision {
 		Unordered: unordered(p.World, p.draft.Ledger, p.replicas), NoWrapper: p.Settings.WrapperImage == "",
 		Creates: p.todo.creates(), Changes: p.todo.changes(),
 	}, p.todo.actions, p.recorded.newSuccesses)
-	d.More, d.RequeueAfter = p.todo.more, soonest(d.RequeueAfter, p.again, p.start.again, p.todo.again, askAgain)
+	d.More, d.RequeueAfter = p.todo.typesLackingPods, soonest(d.RequeueAfter, p.again, p.start.again, p.todo.again, askAgain)
 	return d
 }
 
@@ -122,7 +123,7 @@ func (p *planning) tell() Decision {
 // its queue takes its quota, nobody would count them later. Then decideAndCount counts them now, and asks the rules again.
 func decideAndCount(w World, draft ledger.Draft, recorded *outcomes) (v verdict.Verdict, again time.Duration) {
 	ask := func() (verdict.Verdict, time.Duration) {
-		return decide(facts{w.Job, draft.Ledger, w.Gang.Missing, w.Queue, recorded.failedBy, w.Now})
+		return decide(facts{w.Job, draft.Ledger, w.Gang.Missing, w.Kueue, recorded.failingRule, w.Now})
 	}
 	v, again = ask()
 	if recorded.uncountedFor == 0 || v.Course == verdict.Run {
@@ -132,9 +133,9 @@ func decideAndCount(w World, draft ledger.Draft, recorded *outcomes) (v verdict.
 	return ask()
 }
 
-// decidedByStatus returns the decision about a job that is being deleted, or whose status is of no use for a plan. Ends reports whether the job is one
-// of these. Err is why the ledger could not be read; nil if it could.
-func decidedByStatus(w World, replicas *roster.Roster, err error) (d Decision, ends bool) {
+// decidedByStatus returns the decision about a job that is being deleted, or whose status is of no use for a plan. For other jobs decided is false. Err is
+// why the ledger could not be read; nil if it could.
+func decidedByStatus(w World, replicas *roster.Roster, err error) (d Decision, decided bool) {
 	switch {
 	case w.Job.DeletionTimestamp != nil:
 		return Decision{Status: w.Job.Status, Actions: append(releaseAll(w.Job, w.Pods), releaseOrphans(w)...)}, true

@@ -6,18 +6,18 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/kueue"
 	"github.com/genericjob/genericjob/kernel/ledger"
-	"github.com/genericjob/genericjob/kernel/queue"
 	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/status"
 )
 
 // insufficient says why a job queues again though its queue has admitted it.
 func insufficient(f facts, queueName string) string {
-	if isShort(f.queue.Workload, f.ledger) {
+	if isShort(f.kueue.Workload, f.ledger) {
 		return status.ShortOfQuota(queueName)
 	}
-	if node := assignedToBad(f.job, f.queue.Workload, f.ledger); node != "" {
+	if node := assignedToBad(f.job, f.kueue.Workload, f.ledger); node != "" {
 		return status.BoundForBadNode(queueName, node)
 	}
 	return status.OtherQuota(queueName)
@@ -26,19 +26,19 @@ func insufficient(f facts, queueName string) string {
 // isShort reports whether the job's queue has quota for fewer replicas than are left. That happens if the job was scaled up, or starts over after some
 // replicas had finished, whose quota was given back.
 func isShort(w *unstructured.Unstructured, l *ledger.Ledger) bool {
-	return slices.ContainsFunc(l.Accounts(), func(a *ledger.Account) bool { return a.Unfinished() > queue.Free(w, a.Type) })
+	return slices.ContainsFunc(l.Accounts(), func(a *ledger.Account) bool { return a.Unfinished() > kueue.Free(w, a.Type) })
 }
 
 // isOfOtherPods reports whether new pods will need other quota than the job's queue has admitted, because the spec was edited before they were created.
 // Pods that exist already are not compared.
 func isOfOtherPods(w *unstructured.Unstructured, l *ledger.Ledger) bool {
-	return (l.Edited() || l.Mode() == spec.ModeQueued) && !queue.Fits(w, requestsOf(l, queue.Avoided(w)))
+	return (l.Edited() || l.Mode() == spec.ModeQueued) && !kueue.Fits(w, requestsOf(l, kueue.Avoided(w)))
 }
 
 // requestsOf returns what the unfinished replicas need from the queue, for pods that avoid these nodes.
-func requestsOf(l *ledger.Ledger, avoids []string) (requests []queue.Request) {
+func requestsOf(l *ledger.Ledger, avoids []string) (requests []kueue.Request) {
 	for _, t := range l.Accounts() {
-		requests = append(requests, queue.Request{Type: t.Type, Left: t.Unfinished(), Template: &t.Template, Avoids: avoids})
+		requests = append(requests, kueue.Request{Type: t.Type, Left: t.Unfinished(), Template: &t.Template, Avoids: avoids})
 	}
 	return requests
 }
@@ -55,9 +55,9 @@ func assignedToBad(job *v1beta1.GenericJob, w *unstructured.Unstructured, l *led
 	for _, t := range l.Accounts() {
 		types = append(types, t.Type)
 	}
-	excluded := queue.Avoided(w)
+	excluded := kueue.Avoided(w)
 	for _, node := range bad {
-		if !slices.Contains(excluded, node) && queue.AssignsTo(w, node, types) {
+		if !slices.Contains(excluded, node) && kueue.AssignsTo(w, node, types) {
 			return node
 		}
 	}

@@ -16,10 +16,10 @@ import (
 // longestPace is the longest time of a step that is believed: a pod may report anything.
 const longestPace = 7 * 24 * time.Hour
 
-// recompute adds the time of steps that were done again, if new progress shows it.
-func recompute(w World, draft ledger.Draft, replicas *roster.Roster, news *v1beta1.Progress) {
+// addRecomputedTime adds the time of steps that were done again, if new progress shows it.
+func addRecomputedTime(w World, draft ledger.Draft, replicas *roster.Roster, news *v1beta1.Progress) {
 	t := draft.Time()
-	if news == nil || news.Step == nil || t == nil || t.StepBefore == nil || !draft.Trains() || !isOfPresent(draft.Ledger, replicas, w.ProgressReport) {
+	if news == nil || news.Step == nil || t == nil || t.StepBefore == nil || !draft.Trains() || !isOfPresentCode(draft.Ledger, replicas, w.ProgressReport) {
 		return
 	}
 	if *news.Step > *t.StepBefore && w.ProgressReport.Pace == nil {
@@ -50,8 +50,8 @@ func doneAgain(p *inplace.Pace, before int64) (steps int64, spent time.Duration,
 	return steps, time.Duration(seconds * float64(time.Second)), exact
 }
 
-// isOfPresent reports whether a report is of code that runs now. The caller may still have a report from before a restart in place.
-func isOfPresent(l *ledger.Ledger, replicas *roster.Roster, report inplace.Report) bool {
+// isOfPresentCode reports whether a report is of code that runs now. The caller may still have a report from before a restart in place.
+func isOfPresentCode(l *ledger.Ledger, replicas *roster.Roster, report inplace.Report) bool {
 	for i := range replicas.Types {
 		t := &replicas.Types[i]
 		for rank, pod := range t.Pods {

@@ -14,7 +14,7 @@ import (
 
 // noteFirstStep notes when the code told its first step since all replicas run again, if new progress shows that.
 func noteFirstStep(w World, draft ledger.Draft, replicas *roster.Roster, news *v1beta1.Progress) {
-	if news == nil || news.Step == nil || draft.Recovery() == nil || !isOfPresent(draft.Ledger, replicas, w.ProgressReport) {
+	if news == nil || news.Step == nil || draft.Recovery() == nil || !isOfPresentCode(draft.Ledger, replicas, w.ProgressReport) {
 		return
 	}
 	draft.Stepped(w.Now.Add(-sinceFirst(w.ProgressReport.Pace, *news.Step)))

@@ -23,7 +23,7 @@ var rules = []rule{
 	{"SuccessUnreachable", successUnreachable}, // every success rule names a rank that failed for good
 	{"DeadlineExceeded", deadlinePassed},       // timed: a quiet job fails on the second
 	{"Paused", pauseIsOn},                      // pods go, none comes
-	{"Queued", waitsInQueue},                   // no pod before the queue has quota for all
+	{"Queued", waitsForKueue},                  // no pod before the queue has quota for all
 	{"GangUnavailable", gangIsUnavailable},     // no half-started job: wait for the scheduler's objects
 	{"Run", runs},                              // restarts that are due, then pods that are missing
 }
@@ -39,10 +39,10 @@ type facts struct {
 	job     *v1beta1.GenericJob // with the stored status
 	ledger  *ledger.Ledger
 	missing string // the gang scheduler's kind that the cluster does not know; "" if it knows it
-	queue   Queue
-	// failedBy is the rule of spec.failurePolicy by which a failure of this reconcile fails the job; "" if none does.
-	failedBy string
-	now      time.Time
+	kueue   Kueue
+	// failingRule is the rule of spec.failurePolicy by which a failure of this reconcile fails the job; "" if none does.
+	failingRule string
+	now         time.Time
 }
 
 // decide asks the rules in order, until one has an opinion: that is the verdict. Again is the earliest time at which a rule that was asked wants to be
@@ -80,7 +80,7 @@ func specIsInvalid(f facts) verdict.Verdict {
 		templates = spec.NewExpander(f.job, f.job.Status.StartTime != nil)
 	}
 	problem, begun := spec.Invalid(f.job, l.ReplicaTypes(), templates), l.StartTime() != nil && !l.HasNoStatus()
-	if problem == "" || begun && f.failedBy != "" {
+	if problem == "" || begun && f.failingRule != "" {
 		return verdict.Verdict{}
 	}
 	return verdict.Verdict{Course: courseOfInvalid(begun, pauses), Reason: v1beta1.ReasonInvalidSpec, Message: problem}

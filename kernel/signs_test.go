@@ -48,7 +48,7 @@ func TestAPodThatIsWatchedRunsItsCommandByTheWrapper(t *testing.T) {
 	kt.Begun(job)
 	c := wrapped(job, 0).Spec.Containers[0]
 	require.Equal(t, []string{
-		"/genericjob.d/state/wrapper", "run", "-pod=$(GENERICJOB_POD)", "-port=10190", "-grace=30s", "-last-words=/dev/termination-log", "-read-output",
+		"/genericjob.d/state/wrapper", "run", "-pod=$(GENERICJOB_POD)", "-port=10190", "-grace=30s", "-termination-message=/dev/termination-log", "-read-output",
 		"-order=attempt=0 go=0 jobAttempt=0", `-beat-line=loss=\$$(rank) end$$`, "-beat-startup=1800s", "-beat-steady=60s", "--", "train", "--attempt=0",
 	}, c.Command)
 	require.Nil(t, c.RestartPolicy, "its pod is replaced, as any other")

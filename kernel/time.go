@@ -17,14 +17,14 @@ import (
 // What the time of a job is spent on. This file finds, by the pods, what the present time is spent on; kernel/ledger/time.go keeps the sums. An interval
 // begins when code started or ended, and not when the operator sees that. The operator may have been down, and hangs are found late.
 
-// loss is the loss that this reconcile has found: code has ended that is run again, or whose failure ends the job.
+// loss is what this reconcile has found lost: code has ended, and it runs again, or its failure ends the job.
 type loss struct {
-	by       v1beta1.TimeCause // what ended the code; "" if there is no loss
-	at       time.Time         // when the first replica ended, or showed its last sign of life; zero if unknown
-	trained  bool              // all replicas had run together before that, though no status says so
-	ranSince time.Time         // since when they had; zero if unknown
-	running  running
-	first    *end // the end that says why; nil if none was recorded
+	cause      v1beta1.TimeCause // what ended the code; "" if there is no loss
+	beganAt    time.Time         // when the first replica ended, or showed its last sign of life; zero if unknown
+	hadTrained bool              // all replicas had run together before that, though no status says so
+	ranSince   time.Time         // since when they had; zero if unknown
+	running    running
+	first      *end // the end that says why; nil if none was recorded
 }
 
 // lossOf finds the loss. It comes before applyVerdict writes restarts: after that nothing shows any more which replicas ran together.
@@ -32,18 +32,18 @@ func lossOf(draft ledger.Draft, replicas *roster.Roster, recorded *outcomes, v v
 	l.running = recorded.running
 	first, at := firstLost(recorded)
 	l.first = first
-	if l.at = at; first != nil && v.Course != verdict.Succeed && (len(recorded.pending) > 0 || v.ByFailure) {
-		l.by = lostBy(first)
+	if l.beganAt = at; first != nil && v.Course != verdict.Succeed && (len(recorded.allowedRestarts) > 0 || v.ByFailure) {
+		l.cause = causeOfLoss(first)
 	}
-	if draft.Trains() || l.by == "" && v.Course != verdict.Succeed {
+	if draft.Trains() || l.cause == "" && v.Course != verdict.Succeed {
 		return l
 	}
-	until := l.at
-	if l.by == "" || until.IsZero() {
+	until := l.beganAt
+	if l.cause == "" || until.IsZero() {
 		until = now
 	}
-	l.ranSince, l.trained = ranTogether(draft, replicas, recorded.ended)
-	l.trained = l.trained && l.ranSince.Before(until)
+	l.ranSince, l.hadTrained = ranTogether(draft, replicas, recorded.ended)
+	l.hadTrained = l.hadTrained && l.ranSince.Before(until)
 	return l
 }
 
@@ -55,18 +55,18 @@ func firstLost(recorded *outcomes) (first *end, at time.Time) {
 		if e.succeeded() || e.account.Auxiliary || recorded.uncountedFor > 0 {
 			continue
 		}
-		if ended := lostAt(e); !ended.IsZero() && (at.IsZero() || ended.Before(at)) {
+		if ended := trainedUntil(e); !ended.IsZero() && (at.IsZero() || ended.Before(at)) {
 			at = ended
 		}
-		if first == nil || first.excused && !e.excused {
+		if first == nil || first.isExcused && !e.isExcused {
 			first = e
 		}
 	}
 	return first, at
 }
 
-// lostAt returns when code stopped training; zero if unknown.
-func lostAt(e *end) time.Time {
+// trainedUntil returns when code stopped training; zero if unknown.
+func trainedUntil(e *end) time.Time {
 	at, f := e.pod.EndedAt(), e.pod.Record()
 	if since := e.pod.LostSince(); !since.IsZero() && (at.IsZero() || since.Before(at)) {
 		at = since
@@ -77,8 +77,8 @@ func lostAt(e *end) time.Time {
 	return at
 }
 
-// lostBy returns what ended code.
-func lostBy(e *end) v1beta1.TimeCause {
+// causeOfLoss returns what the time is lost to, by the end of code.
+func causeOfLoss(e *end) v1beta1.TimeCause {
 	f := e.root().pod.Record()
 	switch disrupted := e.countsAs == ledger.Disruption; {
 	case disrupted && (e.state == podstate.Lost || e.pod.LostItsNode()):
@@ -98,12 +98,12 @@ func spendTime(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.V
 		return
 	}
 	draft.KeepTime(w.Now)
-	if l.trained {
+	if l.hadTrained {
 		draft.Trained(l.ranSince, w.Now)
 	}
-	if p, from := present(w, draft, replicas, v, l); !v.EndsJob() || p.Loss != "" {
-		if (p.Paused || p.Queued) && p.Loss != "" && !l.at.IsZero() {
-			draft.Lost(p.Loss, l.at, w.Now)
+	if p, from := presentUse(w, draft, replicas, v, l); !v.EndsJob() || p.Loss != "" {
+		if (p.Paused || p.Queued) && p.Loss != "" && !l.beganAt.IsZero() {
+			draft.Lost(p.Loss, l.beganAt, w.Now)
 		}
 		draft.Spend(p, from, w.Now)
 	}
@@ -112,13 +112,13 @@ func spendTime(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.V
 	}
 }
 
-// present returns the facts that decide what the time is spent on, and since when they hold.
-func present(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Verdict, l loss) (p *ledger.Present, from time.Time) {
+// presentUse returns the facts that decide what the time is spent on, and since when they hold.
+func presentUse(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Verdict, l loss) (p *ledger.Present, from time.Time) {
 	p = &ledger.Present{
 		Paused: v.Course == verdict.Pause || strings.HasPrefix(draft.Mode(), spec.ModeDebug),
 		Queued: v.Course == verdict.Queue, Evicted: v.Reason == v1beta1.ReasonEvicted,
 		Waits: v.Course == verdict.Block && v.Reason == v1beta1.ReasonGangUnavailable,
-		Loss:  l.by,
+		Loss:  l.cause,
 		Basis: timeBasis(w),
 	}
 	if p.Paused || p.Queued {
@@ -132,7 +132,7 @@ func present(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Ver
 	case p.Runs:
 		from = since
 	case p.Loss != "":
-		from = l.at
+		from = l.beganAt
 	}
 	if from.IsZero() {
 		from = w.Now

@@ -7,8 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/kueue"
 	"github.com/genericjob/genericjob/kernel/ledger"
-	"github.com/genericjob/genericjob/kernel/queue"
 	"github.com/genericjob/genericjob/kernel/roster"
 	"github.com/genericjob/genericjob/kernel/status"
 )
@@ -17,12 +17,12 @@ import (
 // user hears of them when all pods run. The user does not hear of them again after a restart that leaves these pods as they are.
 func unordered(w World, l *ledger.Ledger, replicas *roster.Roster) string {
 	c := status.Condition(w.Job.Status.Conditions, v1beta1.ConditionRunning)
-	if l.Queue() == nil || w.Queue.Workload == nil || c != nil && c.Status == metav1.ConditionTrue {
+	if l.Kueue() == nil || w.Kueue.Workload == nil || c != nil && c.Status == metav1.ConditionTrue {
 		return ""
 	}
 	for i := range replicas.Types {
 		t := &replicas.Types[i]
-		if a, b := queue.OutOfOrder(w.Queue.Workload, t.Type, t.Pods); b != nil && (isNew(w.Job, c, a) || isNew(w.Job, c, b)) {
+		if a, b := kueue.OutOfOrder(w.Kueue.Workload, t.Type, t.Pods); b != nil && (isNew(w.Job, c, a) || isNew(w.Job, c, b)) {
 			return status.Unordered(t.Type, a, b)
 		}
 	}

@@ -26,8 +26,8 @@ type World struct {
 	Services []*corev1.Service
 	// Gang is what the cluster has of the job's gang scheduler; its zero value will do for a job without one.
 	Gang Gang
-	// Queue is what the cluster has of the Kueue queue in which the job waits. Its zero value will do for a job without one.
-	Queue Queue
+	// Kueue is what the cluster has of the Kueue queue in which the job waits. Its zero value will do for a job without one.
+	Kueue Kueue
 	// Reports are the answers of pods that restart in place, by UID. A pod that has not answered has none. The caller asks the pods of
 	// barrier.Awaited, and sometimes those of barrier.MayHold.
 	Reports map[types.UID]inplace.Report

@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// mostPlaces is of how many nodes reports are kept, and mostOfOne of how many of one namespace. Where that is too many, the namespace with most
-	// gives way: no tenant takes the room of the others.
+	// mostPlaces is how many places are kept, and mostOfOne how many of one namespace. If there are more, the namespace with most places loses its
+	// oldest one, so that no tenant takes the room of the others.
 	mostPlaces, mostOfOne = 1000, 100
-	// mostReports is how many are kept of one place: the last, and of losses one of each at least. A policy may count one less; one may be of the job
-	// that asks.
+	// mostReports is how many reports of one place are kept: the last ones, and one of each loss. A policy counts at most one less, because one report
+	// may be of the job that asks.
 	mostReports = 11
 )
 
-// everywhere is where losses count: no tenant can make a node be lost by what it prints or exits with.
+// everywhere is the namespace of losses, which count for all jobs. No tenant can fake a loss by what its code prints, or by its exit code.
 const everywhere = ""
 
 // place is a node as jobs of one namespace see it, or all jobs do.
@@ -35,8 +35,8 @@ type report struct {
 	message string
 }
 
-// reportsOf are the reports of a job. What its code, or its template, may be the cause of speaks against one node at most, the one on which that happened most often.
-// It does in the job's own namespace alone. What happened earlier on a node is left out: each job has one voice there.
+// reportsOf returns what a job tells of nodes, by place. Each loss of a node counts everywhere. Of all other failures, the code or the template may be the
+// cause. So they count in the job's own namespace only, and only for the node that had most of them. Of one node the job tells only the last failure.
 func reportsOf(job *v1beta1.GenericJob) map[place]report {
 	var found map[place]report
 	add := func(namespace string, n *v1beta1.NodeFailures) {
@@ -122,7 +122,7 @@ func (r *reports) replace(p place, list []report) {
 	}
 }
 
-// spare is which report of a place is forgotten first: one of a loss of which another tells, else the oldest.
+// spare returns which report of a place is forgotten first: one of a loss that another report tells of, too, or else the oldest.
 func spare(p place, list []report) int {
 	for i := 1; p.namespace == everywhere && i < len(list); i++ {
 		if list[i].at.Sub(list[i-1].at) < ledger.SameLoss {

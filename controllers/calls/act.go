@@ -38,19 +38,21 @@ type Executor struct {
 	Rules *RestartRules
 	// Limiter bounds the calls under way, over all jobs.
 	Limiter *Limiter
-	// Most is how many actions are carried out at most, so that other jobs get their turn. 0 means 200.
-	Most int
-	// More are the replica types that lack more pods than the actions create.
-	More []string
+	// MostActions is how many actions are carried out at most, so that other jobs get their turn. 0 means 200.
+	MostActions int
+	// TypesLackingPods are the replica types that lack more pods than the actions create.
+	TypesLackingPods []string
 	// AtOnce calls f for 0..n-1 in any order, and reports whether it did so for all. It may stop some time after a call that failed. Nil makes many
 	// calls at once.
 	AtOnce func(n int, f func(int) error) (all bool)
-	// Created is called for each pod and Service that the apiserver has just stored, Deleted for each action that has deleted something. Calls may come from
-	// several goroutines at once. Nil means that nobody wants to know.
-	Created func(client.Object)
-	Deleted func(kernel.Action)
-	// Ordered is called in the same way for each order that the apiserver has just stored.
-	Ordered func(kernel.Action)
+	// The functions below may be called from several goroutines at once. Nil means that nobody wants to know.
+
+	// OnCreated is called for each pod and Service that the apiserver has just stored.
+	OnCreated func(client.Object)
+	// OnChanged is called for each action that has changed or deleted a pod, or deleted the job.
+	OnChanged func(kernel.Action)
+	// OnOrderStored is called for each order that the apiserver has just stored in a pod.
+	OnOrderStored func(kernel.Action)
 }
 
 // Outcome is what became of the actions of a reconcile.
@@ -81,7 +83,7 @@ func (o Outcome) Wake() time.Duration {
 func (x *Executor) Act(ctx context.Context, actions []kernel.Action) (Outcome, error) {
 	memory := x.Refusals
 	memory.begin(x.Job, actions, x.Clock)
-	batches, left := share(memory.due(actions), memory.batchOf, cmp.Or(x.Most, mostActions), memory.more(x.More)), false
+	batches, left := share(memory.due(actions), memory.batchOf, cmp.Or(x.MostActions, mostActions), memory.more(x.TypesLackingPods)), false
 	for tier := range kernel.DeleteJob.Tier() + 1 {
 		if memory.holdsUp(tier) || left && tier == kernel.DeleteJob.Tier() {
 			continue
@@ -96,7 +98,7 @@ func (x *Executor) Act(ctx context.Context, actions []kernel.Action) (Outcome, e
 		}
 		left = left || more
 	}
-	memory.flowing = left && len(memory.refused) == 0
+	memory.cutOff = left && len(memory.refused) == 0
 	out := memory.outcome(x.Job)
 	out.Left = left
 	return out, nil
@@ -120,7 +122,7 @@ func (x *Executor) tier(ctx context.Context, m *Refusals, batches []batch) (left
 			x.Limiter.enter()
 			wg.Go(func() {
 				defer x.Limiter.leave()
-				stops[i], errs[i] = p.run(ctx, b.first(m.flowing), len(b.actions), x.caller(ctx, m, b))
+				stops[i], errs[i] = p.run(ctx, b.first(m.cutOff), len(b.actions), x.caller(ctx, m, b))
 			})
 		}
 		wg.Wait()
@@ -189,8 +191,8 @@ func (x *Executor) carryOut(ctx context.Context, a kernel.Action) error {
 // createAndTell creates an object, and tells of it unless it was there before.
 func (x *Executor) createAndTell(ctx context.Context, what string, o client.Object) error {
 	err := x.Create(ctx, what, o)
-	if err == nil && x.Created != nil && o.GetUID() != "" {
-		x.Created(o)
+	if err == nil && x.OnCreated != nil && o.GetUID() != "" {
+		x.OnCreated(o)
 	}
 	return err
 }
@@ -222,7 +224,7 @@ func (x *Executor) changePod(ctx context.Context, a kernel.Action) error {
 		err = fmt.Errorf("unknown verb %s", a.Verb)
 	}
 	if err == nil {
-		x.reportDeletion(ctx, a)
+		x.reportChange(ctx, a)
 	}
 	if isGone(err) {
 		return nil
@@ -234,10 +236,10 @@ func (x *Executor) changePod(ctx context.Context, a kernel.Action) error {
 // is a failure: the cache may not keep the field that has changed, and then no event comes.
 func isGone(err error) bool { return apierrors.IsNotFound(err) || isAnother(err) }
 
-// reportDeletion calls Deleted, and logs what was deleted.
-func (x *Executor) reportDeletion(ctx context.Context, a kernel.Action) {
-	if x.Deleted != nil {
-		x.Deleted(a)
+// reportChange calls OnChanged, and logs what was deleted.
+func (x *Executor) reportChange(ctx context.Context, a kernel.Action) {
+	if x.OnChanged != nil {
+		x.OnChanged(a)
 	}
 	switch a.Verb {
 	case kernel.StopPod, kernel.DeletePod, kernel.ForceDeletePod:
@@ -264,8 +266,8 @@ func (x *Executor) stop(ctx context.Context, a kernel.Action) error {
 // order annotates a pod with an order, and then tells of it.
 func (x *Executor) order(ctx context.Context, a kernel.Action) error {
 	err := x.annotate(ctx, a, inplace.Annotation, a.Order.String())
-	if err == nil && x.Ordered != nil {
-		x.Ordered(a)
+	if err == nil && x.OnOrderStored != nil {
+		x.OnOrderStored(a)
 	}
 	return err
 }

@@ -159,13 +159,13 @@ func TestWhatWaitsForARefusedServiceTakesNoTurnFromIt(t *testing.T) {
 	n := newNamespace()
 	n.refused = apierrors.NewForbidden(corev1.Resource("services"), "job", errors.New("exceeded quota"))
 	job := n.start("job", 1)
-	job.Most = 1
+	job.MostActions = 1
 	pod := creates(1)[0]
 	service := kernel.Action{Verb: kernel.CreateService, Service: &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "job", Labels: map[string]string{v1beta1.LabelJobName: "job"}}}}
 	act := func(actions ...kernel.Action) Outcome {
 		out, err := job.Act(t.Context(), actions)
 		require.NoError(t, err)
-		n.clock.SetTime(n.clock.Now().Add(2 * seldom))
+		n.clock.SetTime(n.clock.Now().Add(2 * maxRetryWait))
 		return out
 	}
 	act(pod)

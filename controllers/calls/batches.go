@@ -43,18 +43,18 @@ func (m *Refusals) due(actions []kernel.Action) []kernel.Action {
 func (m *Refusals) batchOf(a kernel.Action) string {
 	batch := batchOf(a)
 	if m.opened[batch] && m.refused[idOf(a)] != nil {
-		return again(batch)
+		return retryBatch(batch)
 	}
 	return batch
 }
 
-// again names the batch of actions that are tried again. If it is closed, the batch itself stays open; if that is closed, both are.
-func again(batch string) string { return batch + ", again" }
+// retryBatch names the batch of actions that are tried again. If it is closed, the batch itself stays open; if that is closed, both are.
+func retryBatch(batch string) string { return batch + ", again" }
 
 // next returns when a refused action may be tried again: it is due, and its batch is open.
 func (m *Refusals) next(s *activeRefusal) time.Time {
 	next := s.due()
-	for _, batch := range []string{s.batch, again(s.batch)} {
+	for _, batch := range []string{s.batch, retryBatch(s.batch)} {
 		if until := m.closed[batch]; until.After(next) {
 			next = until
 		}
@@ -74,7 +74,7 @@ func (m *Refusals) close(name string) {
 		if soon := m.clock.Now().Add(s.wait()); due.Before(soon) {
 			due = soon
 		}
-		if (s.batch == name || again(s.batch) == name) && (until.IsZero() || due.Before(until)) {
+		if (s.batch == name || retryBatch(s.batch) == name) && (until.IsZero() || due.Before(until)) {
 			until = due
 		}
 	}
@@ -86,7 +86,7 @@ func (m *Refusals) closeRetried() {
 	batches := map[string]bool{}
 	for _, s := range m.refused {
 		if s.fresh && s.since.Before(s.last) {
-			batches[again(s.batch)] = true
+			batches[retryBatch(s.batch)] = true
 		}
 	}
 	for batch := range batches {

@@ -12,16 +12,5 @@
 //   - A reconcile carries out a bounded number of actions, in a bounded time.
 //   - When the operator is told to end, no other action begins, and calls under way have LastCalls more.
 //
-// Begin with act.go: the verbs of a reconcile over a GenericJob.
-//
-//	pace.go           how many calls at once, and when it is enough
-//	refusals.go       what was refused
-//	batches.go        when it is asked for again
-//	create.go         the fence, and what creates meet
-//	errors.go         what errors mean
-//	shutdown.go       how a reconcile ends early
-//	gang.go           a gang scheduler's objects
-//	pages.go          lists that are read live, page by page
-//	rules.go          whether the apiserver takes restart rules
-//	refusal_timer.go  for how long something is refused that is no such action
+// Begin with act.go: it carries out the actions of one reconcile over a GenericJob. Then read refusals.go, what the package remembers of refused actions.
 package calls

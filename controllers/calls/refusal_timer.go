@@ -15,15 +15,15 @@ type RefusalTimer struct {
 	last  time.Time // told: when it came last
 }
 
-// forgetAfter is after how long without it a refusal that was told is forgetAfter: it is tried again at least each seldom.
-const forgetAfter = 2 * seldom
+// forgetAfter is how long a refusal must not come back before it is forgotten. What is refused is tried again at least once in maxRetryWait.
+const forgetAfter = 2 * maxRetryWait
 
 // Lasts notes that a write has failed, and reports whether that goes on for so long that the user must hear of it.
 func (t *RefusalTimer) Lasts(now time.Time) bool {
 	if t.since.IsZero() {
 		t.since = now
 	}
-	return now.Sub(t.since) >= lasting
+	return now.Sub(t.since) >= tellAfter
 }
 
 // Note records what the apiserver has answered to something that is done for the job. Again is 0 as long as that may pass by itself.
@@ -43,7 +43,7 @@ func (t *RefusalTimer) Note(err error, now time.Time) (again time.Duration, news
 	}
 	news = !t.told
 	t.told, t.last = true, now
-	return min(max(now.Sub(t.since), soonest), seldom), news
+	return min(max(now.Sub(t.since), minRetryWait), maxRetryWait), news
 }
 
 // NothingRefused notes that nothing was refused in a reconcile. What was told may be refused again in the next: not each asks for everything.

@@ -18,13 +18,13 @@ import (
 	"github.com/genericjob/genericjob/kernel/text"
 )
 
-// An action that is refused is tried again after as much time as it has been refused for. That time is at least soonest, and at most seldom. If the
-// refusal may pass by itself, it is tried again after soonestDoubt, and told only once it has lasted.
+// An action that is refused is tried again after as much time as it has been refused for. That time is at least minRetryWait, and at most maxRetryWait. If
+// the refusal may pass by itself, it is tried again after minRetryWaitInDoubt, and told only once it has lasted.
 const (
-	soonest      = time.Second
-	soonestDoubt = 20 * time.Millisecond
-	seldom       = time.Minute
-	lasting      = 10 * time.Second
+	minRetryWait        = time.Second
+	minRetryWaitInDoubt = 20 * time.Millisecond
+	maxRetryWait        = time.Minute
+	tellAfter           = 10 * time.Second
 )
 
 // Refusals remembers what the apiserver refuses to one job, and since when. Refused creates are forgotten when the spec changes. Correctness does not depend on
@@ -32,15 +32,15 @@ const (
 type Refusals struct {
 	clock      clock.PassiveClock
 	generation int64
-	flowing    bool // the last reconcile was cut off while nothing was refused
+	cutOff     bool // the last reconcile was cut off while nothing was refused
 
-	mu       sync.Mutex
-	refused  map[string]*activeRefusal // by idOf
-	closed   map[string]time.Time      // batches of which too much was refused, until when
-	opened   map[string]bool           // batches of which something was accepted, and which were not closed since
-	full     map[string]bool           // batches of which this reconcile asks for nothing that has not been refused yet
-	heard    map[string]bool           // batches and reasons of which was told in the reconcile before
-	accepted map[string]bool           // replica types of which a pod was created in this reconcile; "" for any
+	mu         sync.Mutex
+	refused    map[string]*activeRefusal // by idOf
+	closed     map[string]time.Time      // batches of which too much was refused, until when
+	opened     map[string]bool           // batches of which something was accepted, and which were not closed since
+	full       map[string]bool           // batches of which this reconcile asks for nothing that has not been refused yet
+	toldBefore map[string]bool           // batches and reasons of which was told in the reconcile before
+	accepted   map[string]bool           // replica types of which a pod was created in this reconcile; "" for any
 }
 
 // activeRefusal is a refusal that has not ended yet.
@@ -55,15 +55,15 @@ type activeRefusal struct {
 // due returns when to try again.
 func (s *activeRefusal) due() time.Time {
 	wait := s.wait()
-	return s.last.Add(min(max(s.last.Sub(s.since), wait), seldom))
+	return s.last.Add(min(max(s.last.Sub(s.since), wait), maxRetryWait))
 }
 
 // wait returns the shortest time after which to try again.
 func (s *activeRefusal) wait() time.Duration {
-	if s.sure || s.last.Sub(s.since) >= lasting {
-		return soonest
+	if s.sure || s.last.Sub(s.since) >= tellAfter {
+		return minRetryWait
 	}
-	return soonestDoubt
+	return minRetryWaitInDoubt
 }
 
 // idOf returns what identifies an action among those of a job.
@@ -82,7 +82,7 @@ func (m *Refusals) begin(job client.Object, actions []kernel.Action, c clock.Pas
 	}
 	m.clock = c
 	if m.generation != job.GetGeneration() {
-		m.generation, m.flowing = job.GetGeneration(), false
+		m.generation, m.cutOff = job.GetGeneration(), false
 		maps.DeleteFunc(m.refused, func(_ string, s *activeRefusal) bool { return s.Action.Verb.Creates() })
 		clear(m.closed)
 		clear(m.opened) // what was accepted of another spec says nothing of this one
@@ -90,7 +90,7 @@ func (m *Refusals) begin(job client.Object, actions []kernel.Action, c clock.Pas
 	m.accepted, m.full = map[string]bool{}, map[string]bool{}
 	if len(m.refused) == 0 {
 		clear(m.closed)
-		if !m.flowing {
+		if !m.cutOff {
 			clear(m.opened)
 		}
 		return
@@ -171,8 +171,8 @@ func refusalOf(a kernel.Action, err error) (kernel.Refusal, bool) {
 
 // outcome returns what is refused. A refusal that may pass by itself is told once it has lasted, or if the job is said to be blocked by it.
 func (m *Refusals) outcome(job *v1beta1.GenericJob) (o Outcome) {
-	now, before := m.clock.Now(), m.heard
-	m.heard = map[string]bool{}
+	now, before := m.clock.Now(), m.toldBefore
+	m.toldBefore = map[string]bool{}
 	for _, id := range slices.Sorted(maps.Keys(m.refused)) {
 		s := m.refused[id]
 		if next := m.next(s); !m.holdsUp(s.Action.Verb.Tier()) && (o.RequeueAfter == 0 || next.Sub(now) < o.RequeueAfter) {
@@ -182,13 +182,13 @@ func (m *Refusals) outcome(job *v1beta1.GenericJob) (o Outcome) {
 		if s.fresh {
 			o.Failed = append(o.Failed, s.Refusal)
 		}
-		if s.sure || s.last.Sub(s.since) >= lasting || status.IsBlocked(&job.Status, s.Reason) {
+		if s.sure || s.last.Sub(s.since) >= tellAfter || status.IsBlocked(&job.Status, s.Reason) {
 			o.Refused = append(o.Refused, s.Refusal)
 			id := s.batch + ": " + s.Reason
-			if !before[id] && !m.heard[id] {
+			if !before[id] && !m.toldBefore[id] {
 				o.NewRefusals = append(o.NewRefusals, s.Refusal)
 			}
-			m.heard[id] = true
+			m.toldBefore[id] = true
 		}
 	}
 	return o

@@ -92,7 +92,7 @@ func TestWhatMayPassIsToldOnlyOnceItHasLasted(t *testing.T) {
 			break
 		}
 	}
-	require.GreaterOrEqual(t, d.clock.Now().Sub(time.Unix(1000, 0)), time.Hour+lasting)
+	require.GreaterOrEqual(t, d.clock.Now().Sub(time.Unix(1000, 0)), time.Hour+tellAfter)
 	require.Contains(t, out.Refused[0].Message, "failed calling webhook")
 	require.Equal(t, "create Pod x", out.Refused[0].String())
 

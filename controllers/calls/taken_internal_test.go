@@ -143,7 +143,7 @@ func (s *starter) reconcile(t *testing.T) {
 	}
 	s.reconciles++
 	var actions []kernel.Action
-	actions, s.More = s.missing()
+	actions, s.TypesLackingPods = s.missing()
 	out, err := s.Act(t.Context(), actions)
 	require.NoError(t, err)
 	s.next = s.clock.Now().Add(out.Wake())

@@ -41,9 +41,6 @@ func (r *Reconciler) kindOf(ctx context.Context, f *v1beta1.TrainingFramework) (
 	}, nil
 }
 
-// usualName is that of the CRD that the operator makes of a kind, and most others do.
-func usualName(kind, group string) string { return strings.ToLower(kind) + "s." + group }
-
 // crdOf finds the CRD of a kind; nil if there is none that the cluster serves.
 func (r *Reconciler) crdOf(ctx context.Context, kind v1beta1.FrameworkKind) (*apiextensionsv1.CustomResourceDefinition, error) {
 	all := &metav1.PartialObjectMetadataList{}
@@ -57,7 +54,7 @@ func (r *Reconciler) crdOf(ctx context.Context, kind v1beta1.FrameworkKind) (*ap
 			names = append(names, all.Items[i].Name)
 		}
 	}
-	if i := slices.Index(names, usualName(kind.Kind, kind.Group)); i > 0 { // a group may have many, and each is large
+	if i := slices.Index(names, definition.CRDName(kind.Kind, kind.Group)); i > 0 { // a group may have many, and each is large
 		names[0], names[i] = names[i], names[0]
 	}
 	for _, name := range names {

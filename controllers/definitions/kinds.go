@@ -121,7 +121,7 @@ func (k *Kinds) stop(name string) *servedKind {
 	served := k.running[name]
 	if served != nil {
 		served.stop()
-		k.Counts.End(served.kind)
+		k.Counts.RemoveKind(served.kind)
 		delete(k.running, name)
 	}
 	return served
@@ -163,7 +163,7 @@ func (k *Kinds) begin(f *v1beta1.TrainingFramework, s definition.Schemas) (*serv
 		return nil, err
 	}
 	served.stop = stop
-	k.Counts.Begin(served.kind)
+	k.Counts.AddKind(served.kind)
 	k.run(ctx, f.Name, jobs.Start)
 	k.run(ctx, f.Name, jobController.Start)
 	return served, nil

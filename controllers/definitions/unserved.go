@@ -113,7 +113,7 @@ func (u *unserved) made(ctx context.Context, defined map[schema.GroupKind]bool) 
 	var names []string
 	served := map[string]bool{}
 	for kind := range defined {
-		served[usualName(kind.Kind, kind.Group)] = true
+		served[definition.CRDName(kind.Kind, kind.Group)] = true
 	}
 	blank := func() *metav1.PartialObjectMetadataList {
 		list := &metav1.PartialObjectMetadataList{}
@@ -170,7 +170,11 @@ func (u *unserved) lookAt(ctx context.Context, kind schema.GroupVersionKind) err
 		seen += len(page.Items)
 		return seen >= maxStored
 	})
-	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
+	switch {
+	case apierrors.IsForbidden(err):
+		return nil
+	case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
+		delete(u.told, kind)
 		return nil
 	}
 	if err == nil {

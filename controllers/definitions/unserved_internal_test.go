@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/translators/definition"
 )
 
 // TestAKindThatCannotBeListedHidesNoOther: a conversion webhook that is down, for example. CRDs of kinds that are defined are not read, for they are large.
@@ -32,7 +33,7 @@ func TestAKindThatCannotBeListedHidesNoOther(t *testing.T) {
 	}
 	crd := func(name string) *apiextensionsv1.CustomResourceDefinition {
 		return &apiextensionsv1.CustomResourceDefinition{
-			ObjectMeta: metav1.ObjectMeta{Name: usualName(name, "example.com"), Annotations: map[string]string{v1beta1.AnnotationSchema: "made"}},
+			ObjectMeta: metav1.ObjectMeta{Name: definition.CRDName(name, "example.com"), Annotations: map[string]string{v1beta1.AnnotationSchema: "made"}},
 			Spec: apiextensionsv1.CustomResourceDefinitionSpec{
 				Group: "example.com", Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: name}, Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1"}},
 			},

@@ -25,8 +25,8 @@ import (
 // indexJob is the cache index that finds the pods and Services of a job by its name, in one namespace.
 const indexJob = "controller"
 
-// mostGroups are how many PodGroups with a job's label are read. A job has one PodGroup, and for a while those before.
-const mostGroups = 20
+// maxPodGroups is how many PodGroups with a job's label are read. A job has one PodGroup, and for a while those before.
+const maxPodGroups = 20
 
 // observe reads the world of a job. Orphans are pods of an earlier job of the same name, which need to be let go.
 func (r *Reconciler) observe(ctx context.Context, job *v1beta1.GenericJob) (kernel.World, []*corev1.Pod, error) {
@@ -66,7 +66,7 @@ func (r *Reconciler) observe(ctx context.Context, job *v1beta1.GenericJob) (kern
 	}
 	w.Reports, w.ProgressReport = r.reportsOf(ctx, job, w.Pods, w.Now), r.progressOf(ctx, job, w.Pods, w.Now)
 	w.StepReport = r.furthestOf(ctx, w)
-	w.Queue, err = r.observeQueue(ctx, job)
+	w.Kueue, err = r.observeKueue(ctx, job)
 	return w, orphans, err
 }
 
@@ -127,10 +127,10 @@ func (r *Reconciler) podGroups(ctx context.Context, job *v1beta1.GenericJob, ver
 			}
 		}
 		read += len(page.Items)
-		return read > mostGroups
+		return read > maxPodGroups
 	}, client.InNamespace(job.Namespace), client.MatchingLabels{v1beta1.LabelJobUID: string(job.UID)})
-	if err == nil && read > mostGroups {
-		err = fmt.Errorf("more than %d carry its label %s: delete those that are not its own", mostGroups, v1beta1.LabelJobUID)
+	if err == nil && read > maxPodGroups {
+		err = fmt.Errorf("more than %d carry its label %s: delete those that are not its own", maxPodGroups, v1beta1.LabelJobUID)
 	}
 	return found, err
 }
@@ -152,8 +152,8 @@ func groupOf(job *v1beta1.GenericJob, group *unstructured.Unstructured) *unstruc
 	return kept
 }
 
-// lookBesideOrphans returns the UID of the job of this name, read live; "" if there is none.
-func (r *Reconciler) lookBesideOrphans(ctx context.Context, job *v1beta1.GenericJob) (types.UID, error) {
+// liveUIDOf returns the UID of the job of this name, read live; "" if there is none.
+func (r *Reconciler) liveUIDOf(ctx context.Context, job *v1beta1.GenericJob) (types.UID, error) {
 	live, err := calls.GetLive(ctx, r.Live, job, calls.KindGenericJob)
 	if client.IgnoreNotFound(err) != nil && !meta.IsNoMatchError(err) {
 		return "", fmt.Errorf("look for the GenericJob %s/%s of orphaned pods: %w", job.Namespace, job.Name, err)
@@ -169,7 +169,7 @@ func (r *Reconciler) sweep(ctx context.Context, job *v1beta1.GenericJob) (ctrl.R
 		r.memory.Forget(client.ObjectKeyFromObject(job))
 		return ctrl.Result{}, err
 	}
-	live, err := r.lookBesideOrphans(ctx, job)
+	live, err := r.liveUIDOf(ctx, job)
 	if err != nil {
 		return ctrl.Result{}, err
 	}

@@ -19,8 +19,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/text"
 )
 
-// maxPodEvents is up to how many replicas of a job each pod has an event of its own. In larger jobs one event tells of all that a reconcile
-// creates: a thousand writes would cost as much as the pods.
+// maxPodEvents is the largest number of replicas with which each pod of a job gets its own event. In larger jobs one event names all pods that a
+// reconcile creates: a thousand events would cost as much as the pods.
 const maxPodEvents = 20
 
 // ownerEvents collects what a reconcile creates, to tell the owner of it.
@@ -30,7 +30,7 @@ type ownerEvents struct {
 	made  []corev1.ObjectReference
 }
 
-// ownerEventsFor is nil where nobody waits for it.
+// ownerEventsFor returns where to collect events for the owner of a job; nil if the owner wants none.
 func (r *Reconciler) ownerEventsFor(job *v1beta1.GenericJob) *ownerEvents {
 	owner := metav1.GetControllerOf(job)
 	if owner == nil || !r.eventsForPods[schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)] {

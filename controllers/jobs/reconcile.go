@@ -68,8 +68,8 @@ type Reconciler struct {
 	pods podLister
 	// questions are asked beside reconciles.
 	questions *questions
-	// queues leads from Workloads of Kueue's to reconciles.
-	queues *wake.Workloads
+	// workloads leads from Workloads of Kueue's to reconciles.
+	workloads *wake.Workloads
 	// eventsForPods are the kinds of owners that are told of each pod and Service.
 	eventsForPods map[schema.GroupVersionKind]bool
 }
@@ -97,7 +97,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	if len(orphans) > 0 {
-		live, err := r.lookBesideOrphans(ctx, job)
+		live, err := r.liveUIDOf(ctx, job)
 		if err != nil {
 			return ctrl.Result{}, err
 		}
@@ -119,14 +119,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return r.carryOut(ctx, world, decision)
 }
 
-// carryOut carries out a decision: status, fence, actions. The pods of a job that has just ended are released only in the next reconcile. Nobody waits for that,
-// and users wait for the ends of other jobs.
+// carryOut carries out a decision: status, fence, actions. If the job has just ended, the next reconcile releases its pods. Nobody waits for that
+// release, but users wait for other jobs to end.
 func (r *Reconciler) carryOut(ctx context.Context, w kernel.World, decision kernel.Decision) (ctrl.Result, error) {
 	if err := calls.CheckShutdown(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
 	job := w.Job
-	later := releasesCanWait(job, decision)
+	releaseLater := releasesCanWait(job, decision)
 	wrote, err := r.writeStatus(ctx, w, decision)
 	if calls.Outdated(err) {
 		return ctrl.Result{RequeueAfter: calls.RetrySoon}, nil
@@ -134,7 +134,7 @@ func (r *Reconciler) carryOut(ctx context.Context, w kernel.World, decision kern
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if later {
+	if releaseLater {
 		return ctrl.Result{}, nil // the write's own event leads to a reconcile that queues behind those which end other jobs
 	}
 	if current, err := r.isCurrent(ctx, w, decision.Actions, wrote); err != nil || !current {
@@ -154,8 +154,8 @@ func (r *Reconciler) carryOut(ctx context.Context, w kernel.World, decision kern
 	return ctrl.Result{RequeueAfter: requeueAfter}, err
 }
 
-// isCurrent reports whether the world is still as it was planned with, as far as actions depend on it. For the job, the fence or the write of the status proves
-// that; for the pods, seesAll does.
+// isCurrent reports whether the job and its pods are still as the plan saw them, as far as the actions depend on them. The fence, or the write of the status,
+// proves it for the job. seesAll proves it for the pods.
 func (r *Reconciler) isCurrent(ctx context.Context, w kernel.World, actions []kernel.Action, wrote bool) (bool, error) {
 	if !wrote && slices.ContainsFunc(actions, kernel.Action.NeedsFence) {
 		if current, err := r.fence(ctx, w.Job); err != nil || !current {
@@ -169,7 +169,7 @@ func (r *Reconciler) isCurrent(ctx context.Context, w kernel.World, actions []ke
 func (r *Reconciler) fence(ctx context.Context, job *v1beta1.GenericJob) (bool, error) {
 	current, err := r.owner(job).IsCurrent(ctx)
 	if err == nil && !current {
-		r.Counts.Stopped(calls.KindGenericJob, metrics.ByFence)
+		r.Counts.CountStopped(calls.KindGenericJob, metrics.ByFence)
 	}
 	return current, err
 }
@@ -190,25 +190,25 @@ func (r *Reconciler) owner(job *v1beta1.GenericJob) calls.Owner {
 func (r *Reconciler) act(ctx context.Context, w kernel.World, decision kernel.Decision) (calls.Outcome, error) {
 	job := w.Job
 	executor := &calls.Executor{
-		Owner: r.owner(job), Job: job, Builder: kernel.NewPodBuilder(job, r.Settings).In(w.Queue), Clock: r.Clock,
-		Refusals: &r.memory.Of(job).refusals, Rules: r.rules, Limiter: r.limiter, Most: r.MostActions, More: decision.More, AtOnce: r.AtOnce,
+		Owner: r.owner(job), Job: job, Builder: kernel.NewPodBuilder(job, r.Settings).In(w.Kueue), Clock: r.Clock,
+		Refusals: &r.memory.Of(job).refusals, Rules: r.rules, Limiter: r.limiter, MostActions: r.MostActions, TypesLackingPods: decision.More, AtOnce: r.AtOnce,
 	}
 	n := r.ownerEventsFor(job)
 	if n != nil {
 		defer r.emitAll(job, n)
 	}
-	executor.Created = func(o client.Object) {
+	executor.OnCreated = func(o client.Object) {
 		if _, is := o.(*corev1.Pod); is {
-			r.Counts.PodCreated(job)
+			r.Counts.CountCreatedPod(job)
 		}
 		if n != nil {
 			n.add(o)
 		}
 	}
-	executor.Deleted = func(a kernel.Action) { r.Counts.Deleted(job, a) }
-	executor.Ordered = func(a kernel.Action) { r.push(ctx, job, a.Pod, a.Order) }
+	executor.OnChanged = func(a kernel.Action) { r.Counts.CountDeletion(job, a) }
+	executor.OnOrderStored = func(a kernel.Action) { r.push(ctx, job, a.Pod, a.Order) }
 	out, err := executor.Act(ctx, decision.Actions)
-	r.Counts.Failed(job, out.Failed)
+	r.Counts.CountFailedCalls(job, out.Failed)
 	logRefusals(ctx, out)
 	return out, err
 }
@@ -231,12 +231,12 @@ func (r *Reconciler) writeStatus(ctx context.Context, w kernel.World, d kernel.D
 		announce.Events(r.Recorder, job, []kernel.Event{status.TooLarge(err.Error())})
 	}
 	if apierrors.IsConflict(err) {
-		r.Counts.Stopped(calls.KindGenericJob, metrics.ByConflict)
+		r.Counts.CountStopped(calls.KindGenericJob, metrics.ByConflict)
 	}
 	if err != nil {
 		return false, fmt.Errorf("write status of GenericJob %s/%s: %w", job.Namespace, job.Name, err)
 	}
-	r.Counts.Written(job, &before, d.Events, w.Pods)
+	r.Counts.CountStatusWrite(job, &before, d.Events, w.Pods)
 	logStatus(ctx, &before, &job.Status, d.Events)
 	r.announce(job, d.Events)
 	return true, nil

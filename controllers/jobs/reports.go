@@ -21,29 +21,39 @@ const furthestInterval = 500 * time.Millisecond
 // maxPushes is how many orders are pushed at once, over all jobs.
 const maxPushes = 100
 
-// reportsOf returns the reports of pods that have arrived at the barrier, or hold ends. It asks pods that are awaited and have not arrived yet, and from time
-// to time pods that may hold an end.
+// reportsOf returns the reports of pods that have arrived at the barrier, and of pods that hold ends.
 func (r *Reconciler) reportsOf(ctx context.Context, job *v1beta1.GenericJob, pods []*corev1.Pod, now time.Time) map[types.UID]inplace.Report {
-	m, awaited := r.memory.Of(job), barrier.Awaited(job, pods)
-	known := m.arrivedOf(awaited)
-	var unknown []*corev1.Pod
+	reports := maps.Clone(r.arrivals(ctx, job, barrier.Awaited(job, pods)))
+	maps.Copy(reports, r.heldEnds(ctx, job, barrier.MayHold(job, pods, now), now))
+	return reports
+}
+
+// arrivals returns the reports of awaited pods that have arrived at the barrier, and remembers them. It asks only the others.
+func (r *Reconciler) arrivals(ctx context.Context, job *v1beta1.GenericJob, awaited []*corev1.Pod) map[types.UID]inplace.Report {
+	m := r.memory.Of(job)
+	arrived := m.arrivedOf(awaited)
+	var missing []*corev1.Pod
 	for _, pod := range awaited {
-		if _, is := known[pod.UID]; !is {
-			unknown = append(unknown, pod)
+		if _, is := arrived[pod.UID]; !is {
+			missing = append(missing, pod)
 		}
 	}
-	maps.Copy(known, r.answers(ctx, job, arrival, unknown, true))
-	m.arrived = nil
-	if len(awaited) > 0 {
-		m.arrived = known
+	maps.Copy(arrived, r.answers(ctx, job, arrival, missing, true))
+	m.arrived = arrived
+	if len(awaited) == 0 { // the barrier is open, so the reports are of no use any more
+		m.arrived = nil
 	}
-	holding := barrier.MayHold(job, pods, now)
-	asks := len(holding) > 0 && !now.Before(m.nextHeld) // many reconciles come before that
-	maps.Copy(known, r.answers(ctx, job, heldEnd, holding, asks))
+	return arrived
+}
+
+// heldEnds returns the reports of pods that may hold an end. It asks them from time to time, because many reconciles come in between.
+func (r *Reconciler) heldEnds(ctx context.Context, job *v1beta1.GenericJob, holding []*corev1.Pod, now time.Time) map[types.UID]inplace.Report {
+	m := r.memory.Of(job)
+	asks := len(holding) > 0 && !now.Before(m.nextHeld)
 	if asks {
 		m.nextHeld = now.Add(barrier.HoldInterval(len(holding)))
 	}
-	return known
+	return r.answers(ctx, job, heldEnd, holding, asks)
 }
 
 // progressOf asks one pod of a job for step and loss, if it is time, and returns its report.

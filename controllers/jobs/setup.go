@@ -21,7 +21,7 @@ import (
 	"github.com/genericjob/genericjob/controllers/wake"
 	"github.com/genericjob/genericjob/controllers/wiring"
 	"github.com/genericjob/genericjob/kernel"
-	"github.com/genericjob/genericjob/kernel/queue"
+	"github.com/genericjob/genericjob/kernel/kueue"
 )
 
 // Options are what an installation may set for GenericJobs.
@@ -46,7 +46,7 @@ func SetUp(ctx context.Context, s *wiring.Shared, o Options) error {
 	if err != nil {
 		return err
 	}
-	queues, err := workloads(mgr, o.Namespaces)
+	workloads, err := workloadSource(mgr, o.Namespaces)
 	if err != nil {
 		return err
 	}
@@ -58,13 +58,13 @@ func SetUp(ctx context.Context, s *wiring.Shared, o Options) error {
 	c := Reconciler{
 		Client: s.Client(), Live: s.Live, Recorder: s.Recorder(),
 		Clock: s.Clock, Settings: o.Settings, Version: version, Counts: s.Counts,
-		BadNodes: nodes, pods: pods, queues: queues, questions: asks, eventsForPods: o.EventsForPods,
+		BadNodes: nodes, pods: pods, workloads: workloads, questions: asks, eventsForPods: o.EventsForPods,
 	}.Controller()
 	b := ctrl.NewControllerManagedBy(mgr).
 		For(&v1beta1.GenericJob{}, builder.WithPredicates(c.Jobs)).
 		Watches(&corev1.Pod{}, c.Pods).
 		Owns(&corev1.Service{}).
-		WatchesRawSource(queues).
+		WatchesRawSource(workloads).
 		WatchesRawSource(asks).
 		WithOptions(s.Options()).
 		WithLogConstructor(s.LogNaming(v1beta1.KindGenericJob))
@@ -77,15 +77,15 @@ func SetUp(ctx context.Context, s *wiring.Shared, o Options) error {
 	return nil
 }
 
-// workloads leads from Workloads of Kueue's in these namespaces to reconciles.
-func workloads(mgr ctrl.Manager, namespaces []string) (*wake.Workloads, error) {
-	kueue, err := metadata.NewForConfig(mgr.GetConfig())
+// workloadSource leads from Workloads of Kueue's in these namespaces to reconciles.
+func workloadSource(mgr ctrl.Manager, namespaces []string) (*wake.Workloads, error) {
+	kueueClient, err := metadata.NewForConfig(mgr.GetConfig())
 	if err != nil {
 		return nil, fmt.Errorf("make a client for Workloads: %w", err)
 	}
 	return &wake.Workloads{
-		Client:     kueue,
-		Kind:       schema.FromAPIVersionAndKind(queue.Version, "").GroupVersion().WithResource("workloads"),
+		Client:     kueueClient,
+		Kind:       schema.FromAPIVersionAndKind(kueue.Version, "").GroupVersion().WithResource("workloads"),
 		Namespaces: namespaces,
 	}, nil
 }
@@ -125,8 +125,8 @@ func (r Reconciler) Controller() Controller {
 	if r.questions == nil {
 		r.questions = newQuestions(r.Clock)
 	}
-	if r.queues == nil {
-		r.queues = &wake.Workloads{} // which watches nothing
+	if r.workloads == nil {
+		r.workloads = &wake.Workloads{} // which watches nothing
 	}
 	r.pushSlots = make(chan struct{}, maxPushes)
 	return Controller{writes.Before(&r), r.BadNodes.SeeJobs(writes.SeeJobs()), wake.PodEvents(writes)}

@@ -16,10 +16,10 @@ type Build struct {
 	Go string
 }
 
-// Collector tells of the build. Each process does, whether it leads or not: an upgrade that has stopped halfway shows.
+// Collector exports the build. Every operator exports it, so that an upgrade which has stopped halfway shows.
 func (b Build) Collector() prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "genericjob_build_info", Help: "What the operator was built from. Always 1; each operator tells.",
+		Name: "genericjob_build_info", Help: "What the operator was built from. Always 1; every operator exports it.",
 		ConstLabels: prometheus.Labels{"version": b.Version, "commit": cmp.Or(b.Commit, "unknown"), "go": b.Go},
 	}, func() float64 { return 1 })
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/genericjob/genericjob/kernel/status"
 )
 
-// Written counts what the write of a job's status has made true that was not true before: it must have been answered. The events are
-// those that it justifies, the pods those that it was planned from.
-func (c *Counts) Written(job *v1beta1.GenericJob, before *v1beta1.GenericJobStatus, events []kernel.Event, pods []*corev1.Pod) {
+// CountStatusWrite counts what a write of a job's status has made true. Call it once the apiserver has answered the write. The events are those that
+// the write justifies. The pods are those that it was planned from.
+func (c *Counts) CountStatusWrite(job *v1beta1.GenericJob, before *v1beta1.GenericJobStatus, events []kernel.Event, pods []*corev1.Pod) {
 	if c == nil {
 		return
 	}
@@ -31,12 +31,12 @@ func (c *Counts) Written(job *v1beta1.GenericJob, before *v1beta1.GenericJobStat
 		c.started.WithLabelValues(kind).Observe(since(job.CreationTimestamp, at))
 	}
 	if before.CompletionTime == nil && after.CompletionTime != nil {
-		c.Ended(kind, after.Phase, job.CreationTimestamp, after.CompletionTime.Time)
+		c.CountEnd(kind, after.Phase, job.CreationTimestamp, after.CompletionTime.Time)
 	}
 }
 
-// Ended counts the end of a job.
-func (c *Counts) Ended(kind string, result v1beta1.JobPhase, created metav1.Time, at time.Time) {
+// CountEnd counts the end of a job.
+func (c *Counts) CountEnd(kind string, result v1beta1.JobPhase, created metav1.Time, at time.Time) {
 	if c != nil {
 		c.finished.WithLabelValues(kind, string(result)).Observe(since(created, at))
 	}
@@ -98,22 +98,22 @@ func (c *Counts) replacedFor(kind string, job *v1beta1.GenericJob, e kernel.Even
 	}
 }
 
-// PodCreated counts a pod that the apiserver has stored.
-func (c *Counts) PodCreated(job *v1beta1.GenericJob) {
+// CountCreatedPod counts a pod that the apiserver has stored.
+func (c *Counts) CountCreatedPod(job *v1beta1.GenericJob) {
 	if c != nil {
 		c.created.WithLabelValues(c.kindOf(job)).Inc()
 	}
 }
 
-// Deleted counts an action that has deleted a pod. Others count nothing.
-func (c *Counts) Deleted(job *v1beta1.GenericJob, a kernel.Action) {
+// CountDeletion counts an action that has deleted a pod. It does not count other actions.
+func (c *Counts) CountDeletion(job *v1beta1.GenericJob, a kernel.Action) {
 	if how := howOf(a); c != nil && how != "" {
 		c.deleted.WithLabelValues(c.kindOf(job), how).Inc()
 	}
 }
 
-// Failed counts the calls of a reconcile that failed.
-func (c *Counts) Failed(job *v1beta1.GenericJob, failed []kernel.Refusal) {
+// CountFailedCalls counts the calls of a reconcile that failed.
+func (c *Counts) CountFailedCalls(job *v1beta1.GenericJob, failed []kernel.Refusal) {
 	if c == nil {
 		return
 	}
@@ -126,15 +126,15 @@ func (c *Counts) Failed(job *v1beta1.GenericJob, failed []kernel.Refusal) {
 	}
 }
 
-// FailedFor counts a call for a training job itself that failed.
-func (c *Counts) FailedFor(kind schema.GroupVersionKind, object, reason string) {
+// CountFailedCall counts a call that failed for a training job.
+func (c *Counts) CountFailedCall(kind schema.GroupVersionKind, object, reason string) {
 	if c != nil {
 		c.failed.WithLabelValues(kind.Kind, object, reason).Inc()
 	}
 }
 
-// Stopped counts a reconcile over a job of a kind that was stopped by a conflict or the fence.
-func (c *Counts) Stopped(kind schema.GroupVersionKind, by string) {
+// CountStopped counts a reconcile that a conflict or the fence has stopped.
+func (c *Counts) CountStopped(kind schema.GroupVersionKind, by string) {
 	if c != nil {
 		c.stopped.WithLabelValues(ControllerOf(kind), by).Inc()
 	}

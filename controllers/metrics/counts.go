@@ -69,13 +69,13 @@ func newCounts(byNamespace bool, kinds []schema.GroupVersionKind) *Counts {
 		"Time that jobs took to recover, by what had ended their code: until the operator acted (detect), then until all replicas ran again (replace), then until the first step (step).", "kind", "cause", "part")
 	c.begin(v1beta1.KindGenericJob, ControllerOf(v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob)))
 	for _, kind := range kinds {
-		c.Begin(kind)
+		c.AddKind(kind)
 	}
 	return c
 }
 
-// Begin counts jobs of one more kind of training jobs under its name.
-func (c *Counts) Begin(kind schema.GroupVersionKind) {
+// AddKind counts jobs of one more kind of training jobs under its name.
+func (c *Counts) AddKind(kind schema.GroupVersionKind) {
 	if c == nil {
 		return
 	}
@@ -87,8 +87,8 @@ func (c *Counts) Begin(kind schema.GroupVersionKind) {
 	c.kinds.Store(kind, true)
 }
 
-// End counts jobs of a kind that is no longer served as GenericJobs. What was counted stays.
-func (c *Counts) End(kind schema.GroupVersionKind) {
+// RemoveKind counts jobs of a kind that is no longer served as GenericJobs. What was counted stays.
+func (c *Counts) RemoveKind(kind schema.GroupVersionKind) {
 	if c != nil {
 		c.kinds.Delete(kind)
 	}

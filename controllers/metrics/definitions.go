@@ -17,14 +17,14 @@ const (
 
 var definitionStates = []string{definitionServing, definitionWaiting, definitionRefused}
 
-// DefinitionCollector tells of the TrainingFrameworks that there are, whenever it is asked.
+// DefinitionCollector exports a gauge of the TrainingFrameworks that there are.
 type DefinitionCollector struct {
-	// Each hands each definition over, and reports whether it knew them all. If not, nothing is told.
+	// Each calls a function for each definition, and reports whether it knew all definitions. If it did not, nothing is exported.
 	Each func(func(*v1beta1.TrainingFramework)) bool
 }
 
 var definitions = prometheus.NewDesc("genericjob_definitions",
-	"TrainingFrameworks that there are. State is Serving, Waiting (for the kind, for rights, or to be read) or Refused (the newest text; an older one may serve on). Only the operator that leads tells.",
+	"TrainingFrameworks that there are. State is Serving, Waiting (for the kind, for rights, or to be read) or Refused (the newest text; an older one may serve on). Only the leader exports it.",
 	[]string{"state"}, nil)
 
 // Describe implements prometheus.Collector.

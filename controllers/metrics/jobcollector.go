@@ -22,19 +22,19 @@ type Job struct {
 	Since  time.Time
 	// Avoids are the nodes that its new pods avoid.
 	Avoids []v1beta1.AvoidedNode
-	// Open is what its present time is spent on; nil if it is over, or nobody keeps that.
+	// Open is what the job spends its time on now; nil if the job is over, or keeps no times.
 	Open *v1beta1.OpenTime
 }
 
-// JobCollector tells of the jobs that there are, whenever it is asked. Nothing is kept between two scrapes.
+// JobCollector exports gauges of the jobs that there are. It keeps nothing between two scrapes.
 type JobCollector struct {
-	// Kinds are all that there may be now.
+	// Kinds returns all kinds that jobs may have now.
 	Kinds func() []string
-	// Each hands each job over, and reports whether it knew them all. If not, nothing is told: not to know is not 0.
+	// Each calls a function for each job, and reports whether it knew all jobs. If it did not, nothing is exported: unknown is not 0.
 	Each func(func(Job)) bool
 	// Clock tells for how long jobs wait.
 	Clock clock.PassiveClock
-	// Counts may have times told by namespace. Their series of a namespace begin with its first job, before there is something to count.
+	// Counts may count times by namespace. Then the counters of a namespace begin with 0 as soon as it has a job.
 	Counts *Counts
 }
 
@@ -46,11 +46,11 @@ var phases = []v1beta1.JobPhase{
 
 var (
 	jobsThereAre = prometheus.NewDesc("genericjob_jobs",
-		"Jobs that there are, as users submitted them. Only the operator that leads tells.", []string{"kind", "phase"}, nil)
+		"Jobs that there are, as users submitted them. Only the leader exports it.", []string{"kind", "phase"}, nil)
 	jobsThatWait = prometheus.NewDesc("genericjob_jobs_waiting",
-		"Jobs that wait, by what for; those too that run though something is blocked. Only the operator that leads tells.", []string{"kind", "reason"}, nil)
+		"Jobs that wait, by what for; those too that run though something is blocked. Only the leader exports it.", []string{"kind", "reason"}, nil)
 	longestWait = prometheus.NewDesc("genericjob_longest_wait_seconds",
-		"For how long the job waits that has waited longest. Only the operator that leads tells.", []string{"kind", "reason"}, nil)
+		"For how long the job waits that has waited longest. Only the leader exports it.", []string{"kind", "reason"}, nil)
 )
 
 // Describe implements prometheus.Collector.

@@ -75,7 +75,7 @@ func TestRestartsCountAsTheStatusSaysUnderTheReasonsThatItsPodsSay(t *testing.T)
 		s.Phase, s.BackoffCount, s.DisruptionCount = v1beta1.JobRunning, 5, 2
 	})
 	before := &v1beta1.GenericJobStatus{Phase: v1beta1.JobRunning, BackoffCount: 2, DisruptionCount: 1}
-	c.Written(job, before, []kernel.Event{
+	c.CountStatusWrite(job, before, []kernel.Event{
 		{Reason: v1beta1.ReasonRunning},
 		replaced(v1beta1.ReasonRestarted, "a"), replaced(v1beta1.ReasonRestarted, "b"), replaced(v1beta1.ReasonDisrupted, "c"),
 		replaced(v1beta1.ReasonDisrupted, "a"), // one more than the status says
@@ -86,7 +86,7 @@ func TestRestartsCountAsTheStatusSaysUnderTheReasonsThatItsPodsSay(t *testing.T)
 		"restarts_total{GenericJob Error}": 1, "restarts_total{GenericJob OOMKilled}": 1, "restarts_total{GenericJob Other}": 1,
 		"disruptions_total{GenericJob PreemptionByScheduler}": 1,
 	}, told(t, c))
-	c.Written(job, &job.Status, []kernel.Event{replaced(v1beta1.ReasonRestarted, "a")}, nil)
+	c.CountStatusWrite(job, &job.Status, []kernel.Event{replaced(v1beta1.ReasonRestarted, "a")}, nil)
 	require.Len(t, told(t, c), 4, "what the status does not say is not counted")
 }
 
@@ -95,7 +95,7 @@ func TestRestartsThatRulesExceptAreCountedApart(t *testing.T) {
 	job := newJob(func(s *v1beta1.GenericJobStatus) { s.Phase, s.BackoffCount, s.ExceptedCount = v1beta1.JobRunning, 1, 3 })
 	counted, excepted := replaced(v1beta1.ReasonRestarted, "a"), replaced(v1beta1.ReasonRestarted, "b")
 	excepted.Warning = false
-	c.Written(job, &v1beta1.GenericJobStatus{Phase: v1beta1.JobRunning, ExceptedCount: 1}, []kernel.Event{excepted, counted},
+	c.CountStatusWrite(job, &v1beta1.GenericJobStatus{Phase: v1beta1.JobRunning, ExceptedCount: 1}, []kernel.Event{excepted, counted},
 		[]*corev1.Pod{ended("a", exited(1, "")), ended("b", exited(137, "OOMKilled"))})
 	require.Equal(t, map[string]float64{
 		"restarts_total{GenericJob Error}": 1, "excepted_restarts_total{GenericJob OOMKilled}": 1, "excepted_restarts_total{GenericJob Other}": 1,
@@ -133,11 +133,11 @@ func TestAJobCountsUnderTheKindThatItsUserSubmitted(t *testing.T) {
 		job.OwnerReferences = []metav1.OwnerReference{{APIVersion: version, Kind: kind, Name: "j", UID: "u", Controller: new(true)}}
 		return job
 	}
-	c.PodCreated(owned("kubeflow.org/v1", "TFJob"))
-	c.PodCreated(owned("kubeflow.org/v1", "PyTorchJob")) // not served
-	c.PodCreated(owned("example.com/v1", "TFJob"))       // another's
-	c.Deleted(owned("kubeflow.org/v1", "TFJob"), kernel.Action{Verb: kernel.ForceDeletePod})
-	c.Deleted(owned("kubeflow.org/v1", "TFJob"), kernel.Action{Verb: kernel.DeleteJob})
+	c.CountCreatedPod(owned("kubeflow.org/v1", "TFJob"))
+	c.CountCreatedPod(owned("kubeflow.org/v1", "PyTorchJob")) // not served
+	c.CountCreatedPod(owned("example.com/v1", "TFJob"))       // another's
+	c.CountDeletion(owned("kubeflow.org/v1", "TFJob"), kernel.Action{Verb: kernel.ForceDeletePod})
+	c.CountDeletion(owned("kubeflow.org/v1", "TFJob"), kernel.Action{Verb: kernel.DeleteJob})
 	require.Equal(t, map[string]float64{
 		"pods_created_total{TFJob}": 1, "pods_created_total{GenericJob}": 2, "pods_deleted_total{Force TFJob}": 1,
 	}, told(t, c))
@@ -161,7 +161,7 @@ func TestAStartIsTheFirstTimeThatAllRun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := New()
-			c.Written(newJob(func(s *v1beta1.GenericJobStatus) { s.Phase = v1beta1.JobRunning }), &v1beta1.GenericJobStatus{Phase: tc.phase, Conditions: tc.before}, nil, nil)
+			c.CountStatusWrite(newJob(func(s *v1beta1.GenericJobStatus) { s.Phase = v1beta1.JobRunning }), &v1beta1.GenericJobStatus{Phase: tc.phase, Conditions: tc.before}, nil, nil)
 			want := map[string]float64{}
 			if tc.counts {
 				want["start_duration_seconds{GenericJob}"] = 3600
@@ -176,8 +176,8 @@ func TestAnEndCountsOnce(t *testing.T) {
 	job := newJob(func(s *v1beta1.GenericJobStatus) {
 		s.Phase, s.CompletionTime = v1beta1.JobFailed, &metav1.Time{Time: now.Add(-time.Minute)}
 	})
-	c.Written(job, &v1beta1.GenericJobStatus{Phase: v1beta1.JobRunning}, nil, nil)
-	c.Written(job, &job.Status, nil, nil)
+	c.CountStatusWrite(job, &v1beta1.GenericJobStatus{Phase: v1beta1.JobRunning}, nil, nil)
+	c.CountStatusWrite(job, &job.Status, nil, nil)
 	require.Equal(t, map[string]float64{"completion_duration_seconds{GenericJob Failed}": 59 * 60}, told(t, c))
 }
 
@@ -185,15 +185,17 @@ func TestAnEndCountsOnce(t *testing.T) {
 func TestWhereNothingIsCountedEachMethodMayBeCalled(t *testing.T) {
 	var c *Counts
 	calls := map[string]func(){
-		"Written":    func() { c.Written(newJob(func(*v1beta1.GenericJobStatus) {}), &v1beta1.GenericJobStatus{}, nil, nil) },
-		"PodCreated": func() { c.PodCreated(nil) },
-		"Deleted":    func() { c.Deleted(nil, kernel.Action{Verb: kernel.StopPod}) },
-		"Failed":     func() { c.Failed(nil, []kernel.Refusal{{}}) },
-		"FailedFor":  func() { c.FailedFor(tfjob, ObjectOther, "") },
-		"Stopped":    func() { c.Stopped(tfjob, ByFence) },
-		"Ended":      func() { c.Ended("", "", metav1.Time{}, now) },
-		"Begin":      func() { c.Begin(tfjob) },
-		"End":        func() { c.End(tfjob) },
+		"CountStatusWrite": func() {
+			c.CountStatusWrite(newJob(func(*v1beta1.GenericJobStatus) {}), &v1beta1.GenericJobStatus{}, nil, nil)
+		},
+		"CountCreatedPod":  func() { c.CountCreatedPod(nil) },
+		"CountDeletion":    func() { c.CountDeletion(nil, kernel.Action{Verb: kernel.StopPod}) },
+		"CountFailedCalls": func() { c.CountFailedCalls(nil, []kernel.Refusal{{}}) },
+		"CountFailedCall":  func() { c.CountFailedCall(tfjob, ObjectOther, "") },
+		"CountStopped":     func() { c.CountStopped(tfjob, ByFence) },
+		"CountEnd":         func() { c.CountEnd("", "", metav1.Time{}, now) },
+		"AddKind":          func() { c.AddKind(tfjob) },
+		"RemoveKind":       func() { c.RemoveKind(tfjob) },
 	}
 	for method := range reflect.TypeOf(c).Methods() {
 		if name := method.Name; name != "Describe" && name != "Collect" {

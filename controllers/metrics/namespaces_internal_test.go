@@ -68,7 +68,7 @@ func TestTimesAreToldByNamespaceIfThatIsWanted(t *testing.T) {
 	write := func(namespace string, seconds int64) {
 		job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}}
 		job.Status.Time = &v1beta1.JobTime{TimeShares: v1beta1.TimeShares{Total: seconds, Productive: seconds}, DeviceSeconds: &v1beta1.TimeShares{Total: 2 * seconds, Productive: 2 * seconds}}
-		counts.Written(job, &v1beta1.GenericJobStatus{}, nil, nil)
+		counts.CountStatusWrite(job, &v1beta1.GenericJobStatus{}, nil, nil)
 	}
 	write("one", 10)
 	write("one", 5)

@@ -13,7 +13,7 @@ import (
 const mostNodes = 20
 
 var avoidedNodes = prometheus.NewDesc("genericjob_avoided_nodes",
-	"Jobs whose new pods avoid a node, by why: of the 20 nodes that most jobs avoid. Only the operator that leads tells.", []string{"node", "reason"}, nil)
+	"Jobs whose new pods avoid a node, by why: of the 20 nodes that most jobs avoid. Only the leader exports it.", []string{"node", "reason"}, nil)
 
 // avoidedNode is what a job avoids.
 type avoidedNode struct {

@@ -19,12 +19,12 @@ func Open(job *v1beta1.GenericJob) *v1beta1.OpenTime {
 // openTime and openDevices describe the gauges of intervals that go on.
 func openTime(byNamespace bool) *prometheus.Desc {
 	return prometheus.NewDesc("genericjob_time_open_seconds",
-		"Seconds of the intervals of jobs' lives that go on, which genericjob_time_seconds_total has not yet. Only the operator that leads tells.", timeLabels(byNamespace), nil)
+		"Seconds of the intervals of jobs' lives that go on, which genericjob_time_seconds_total has not yet. Only the leader exports it.", timeLabels(byNamespace), nil)
 }
 
 func openDevices(byNamespace bool) *prometheus.Desc {
 	return prometheus.NewDesc("genericjob_device_open_seconds",
-		"Seconds of the intervals of jobs' lives that go on, each as often as the job asks for accelerators. Only the operator that leads tells.", timeLabels(byNamespace), nil)
+		"Seconds of the intervals of jobs' lives that go on, each as often as the job asks for accelerators. Only the leader exports it.", timeLabels(byNamespace), nil)
 }
 
 // group are the jobs that one series is about: those of a kind, and of a namespace if that is told.

@@ -17,7 +17,7 @@ func TestSecondsOfClosedIntervalsAreCountedOnce(t *testing.T) {
 	write := func(s *v1beta1.JobTime) {
 		before := job.Status
 		job.Status.Time = s
-		c.Written(job, &before, nil, nil)
+		c.CountStatusWrite(job, &before, nil, nil)
 	}
 	write(&v1beta1.JobTime{Open: &v1beta1.OpenTime{Cause: v1beta1.TimeStarting}})
 	write(&v1beta1.JobTime{TimeShares: v1beta1.TimeShares{Total: 10, Starting: 10}, DeviceSeconds: &v1beta1.TimeShares{Total: 80, Starting: 80}})
@@ -62,8 +62,8 @@ func TestARecoveryCountsOnce(t *testing.T) {
 	write := func(r *v1beta1.Recovery) {
 		before := job.Status
 		job.Status.Recovery = r
-		c.Written(job, &before, nil, nil)
-		c.Written(job, &job.Status, nil, nil)
+		c.CountStatusWrite(job, &before, nil, nil)
+		c.CountStatusWrite(job, &job.Status, nil, nil)
 	}
 	node := v1beta1.TimeLostToNode
 	write(&v1beta1.Recovery{Cause: node, Began: *at(0), Detected: *at(22)})

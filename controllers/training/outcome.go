@@ -99,7 +99,7 @@ func (r *Reconciler) reject(ctx context.Context, job client.Object, invalid erro
 func (r *Reconciler) refusal(ctx context.Context, job client.Object, have *v1beta1.GenericJob, err error) (outcome, error) {
 	var refusal *calls.RefusalError
 	sure := errors.As(err, &refusal)
-	r.Counts.FailedFor(r.Kind, metrics.ObjectGenericJob, reasonOf(refusal))
+	r.Counts.CountFailedCall(r.Kind, metrics.ObjectGenericJob, reasonOf(refusal))
 	if !sure {
 		if !r.Memory.Of(job).failing.Lasts(r.Clock.Now()) {
 			return outcome{}, err
@@ -146,8 +146,8 @@ func undated(t v1beta1.JobConditionType, is bool, reason, message string) v1beta
 	return c
 }
 
-// foreign returns the message about a GenericJob of the job's name that the job does not own.
-func foreign(have *v1beta1.GenericJob) string {
+// nameTakenMessage returns the message about a GenericJob of the job's name that the job does not own.
+func nameTakenMessage(have *v1beta1.GenericJob) string {
 	owner := "was made directly"
 	if ref := metav1.GetControllerOf(have); ref != nil {
 		owner = fmt.Sprintf("belongs to %s %s with UID %s", ref.Kind, ref.Name, ref.UID)
@@ -202,8 +202,8 @@ func phaseEvent(phase v1beta1.JobPhase, s *v1beta1.GenericJobStatus) kernel.Even
 	return e
 }
 
-// label adds to the templates the labels by which TensorStack's platform finds the pods of a training job. Labels of the user stay.
-func label(spec *v1beta1.GenericJobSpec, kind, name string) {
+// addPlatformLabels adds to the templates the labels by which TensorStack's platform finds the pods of a training job. Labels of the user stay.
+func addPlatformLabels(spec *v1beta1.GenericJobSpec, kind, name string) {
 	for i := range spec.ReplicaSpecs {
 		t := &spec.ReplicaSpecs[i].Template
 		if t.Labels == nil {
@@ -221,13 +221,13 @@ func label(spec *v1beta1.GenericJobSpec, kind, name string) {
 	}
 }
 
-// enqueue sets the Kueue queue that a label of the job names, unless the spec has a scheduler or Kueue knows the kind itself.
-func enqueue(into *v1beta1.GenericJobSpec, f framework.Registration, job client.Object) {
+// setKueueQueue sets the Kueue queue that a label of the job names, unless the spec has a scheduler or Kueue knows the kind itself.
+func setKueueQueue(into *v1beta1.GenericJobSpec, f framework.Registration, job client.Object) {
 	if f.KnownToKueue || into.Scheduler != nil {
 		return
 	}
 	labels := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Labels: job.GetLabels()}}
-	if queue := spec.Queue(labels); queue != nil {
+	if queue := spec.Kueue(labels); queue != nil {
 		into.Scheduler = &v1beta1.SchedulePolicy{Kueue: queue}
 	}
 }

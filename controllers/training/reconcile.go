@@ -90,8 +90,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 func Compile(f framework.Registration, kind string, job client.Object) (framework.Program, error) {
 	program, err := f.Compile(job)
 	if err == nil && !program.Foreign {
-		label(&program.Spec, kind, job.GetName())
-		enqueue(&program.Spec, f, job)
+		addPlatformLabels(&program.Spec, kind, job.GetName())
+		setKueueQueue(&program.Spec, f, job)
 	}
 	return program, err
 }
@@ -107,7 +107,7 @@ func (r *Reconciler) reconcile(ctx context.Context, job client.Object, program f
 		r.Memory.Of(job).failing.End()
 	}
 	if apierrors.IsConflict(err) {
-		r.Counts.Stopped(r.Kind, metrics.ByConflict)
+		r.Counts.CountStopped(r.Kind, metrics.ByConflict)
 		return ctrl.Result{RequeueAfter: calls.RetrySoon}, nil
 	}
 	if err != nil {
@@ -125,7 +125,7 @@ func (r *Reconciler) reconcile(ctx context.Context, job client.Object, program f
 		out.requeueAfter = calls.Sooner(out.requeueAfter, max(left, time.Second))
 	}
 	if apierrors.IsConflict(err) {
-		r.Counts.Stopped(r.Kind, metrics.ByConflict)
+		r.Counts.CountStopped(r.Kind, metrics.ByConflict)
 		err, out.requeueAfter = nil, calls.RetrySoon
 	}
 	if err = errors.Join(err, besides); err == nil {
@@ -136,8 +136,7 @@ func (r *Reconciler) reconcile(ctx context.Context, job client.Object, program f
 
 // finished reports whether the job is over. Nothing is created for it any more, even if its GenericJob is deleted.
 func (r *Reconciler) finished(job client.Object) bool {
-	phase := r.Phase(job)
-	return phase == v1beta1.JobSucceeded || phase == v1beta1.JobFailed
+	return r.Phase(job).IsFinal()
 }
 
 func (r *Reconciler) owner(job client.Object) calls.Owner {
@@ -166,7 +165,7 @@ func (r *Reconciler) reconcileUnfinished(ctx context.Context, job client.Object,
 	case err != nil:
 		return outcome{}, fmt.Errorf("read GenericJob %s/%s: %w", job.GetNamespace(), job.GetName(), err)
 	case !metav1.IsControlledBy(have, job):
-		return r.block(job, nil, v1beta1.ReasonNameConflict, foreign(have)), nil
+		return r.block(job, nil, v1beta1.ReasonNameConflict, nameTakenMessage(have)), nil
 	case have.DeletionTimestamp != nil:
 		return r.follow(job, have, false), nil // its end leads to the next reconcile
 	case have.Annotations[v1beta1.AnnotationFrameworkRevision] != r.Revision && r.Revision != "":
@@ -277,7 +276,7 @@ func (r *Reconciler) show(ctx context.Context, job client.Object, out outcome) e
 	announce.Warnings(ctx, out.events)
 	if phase := r.Phase(job); phase != r.Phase(before) && out.status != nil {
 		if out.neverStarted {
-			r.Counts.Ended(r.Kind.Kind, phase, job.GetCreationTimestamp(), r.Clock.Now())
+			r.Counts.CountEnd(r.Kind.Kind, phase, job.GetCreationTimestamp(), r.Clock.Now())
 		}
 		announce.Phase(ctx, r.Phase(before), phase, out.status)
 		out.events = append(out.events, phaseEvent(phase, out.status))

@@ -23,7 +23,7 @@ func (r *Reconciler) reportRefusal(ctx context.Context, job client.Object, resul
 	if again == 0 || calls.CheckShutdown(ctx) != nil {
 		return ctrl.Result{}, err
 	}
-	r.Counts.FailedFor(r.Kind, metrics.ObjectOther, v1beta1.ReasonRefused)
+	r.Counts.CountFailedCall(r.Kind, metrics.ObjectOther, v1beta1.ReasonRefused)
 	if news {
 		reason, message := v1beta1.ReasonRefused, err.Error()
 		var refusal *calls.RefusalError

@@ -30,7 +30,7 @@ func (r *Reconciler) begin(ctx context.Context, job client.Object, program frame
 func (r *Reconciler) start(ctx context.Context, job client.Object, program framework.Program) (outcome, error) {
 	current, err := r.owner(job).IsCurrent(ctx)
 	if err == nil && !current {
-		r.Counts.Stopped(r.Kind, metrics.ByFence)
+		r.Counts.CountStopped(r.Kind, metrics.ByFence)
 	}
 	if err != nil || !current {
 		return outcome{requeueAfter: calls.RetrySoon}, err

@@ -3,7 +3,7 @@
 //
 // # Invariants
 //
-//   - A change of a pod in what a reconcile reads leads to a reconcile over its job, over both jobs if it changes hands.
+//   - If a pod changes in something that a reconcile reads, a reconcile over its job follows. If the pod gets another owner, reconciles over both jobs follow.
 //   - Nothing depends on what is remembered: a restart loses it, and a reconcile is put off for a moment only.
 //
 // Begin with podevents.go; ownwrites.go is the memory.

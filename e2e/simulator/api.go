@@ -1,7 +1,6 @@
 package simulator
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -144,18 +143,6 @@ func stored(o client.Object) client.Object {
 		return o.DeepCopyObject().(client.Object)
 	}
 	return reread(reflect.ValueOf(o).Elem()).Addr().Interface().(client.Object)
-}
-
-func reread(v reflect.Value) reflect.Value {
-	raw, err := json.Marshal(v.Interface())
-	if err != nil {
-		panic(err)
-	}
-	out := reflect.New(v.Type())
-	if err := json.Unmarshal(raw, out.Interface()); err != nil {
-		panic(err)
-	}
-	return out.Elem()
 }
 
 func resource(k key) schema.GroupResource {

@@ -74,13 +74,19 @@ func (t *truth) counted(o *operator) {
 
 // sumsOf are the sums over all labels. Training jobs that ended without a GenericJob are left out.
 func sumsOf(counts *metrics.Counts) sums {
-	values := make(chan prometheus.Metric)
+	values := make(chan prometheus.Metric, 256)
 	go func() {
 		defer close(values)
 		counts.Collect(values)
 	}()
 	var s sums
+	names := map[*prometheus.Desc]string{}
 	for m := range values {
+		name := names[m.Desc()]
+		if name == "" {
+			name = m.Desc().String()
+			names[m.Desc()] = name
+		}
 		var v dto.Metric
 		if err := m.Write(&v); err != nil {
 			panic(fmt.Sprintf("read a metric: %v", err))
@@ -89,7 +95,7 @@ func sumsOf(counts *metrics.Counts) sums {
 		training := slices.ContainsFunc(v.GetLabel(), func(l *dto.LabelPair) bool {
 			return l.GetName() == "kind" && l.GetValue() != v1beta1.KindGenericJob
 		})
-		switch name := m.Desc().String(); {
+		switch {
 		case strings.Contains(name, "genericjob_restarts_total"):
 			s.restarts += n
 		case strings.Contains(name, "genericjob_excepted_restarts_total"):

@@ -20,6 +20,7 @@ type course struct {
 	deviations []Deviation // by their choices
 	trace      []int       // how many outcomes each choice had
 	calm       bool        // no trouble is left, and each choice has its healthy outcome
+	unfit      string      // a deviation whose choice has no such outcome in this life
 	tell       func(format string, args ...any)
 }
 
@@ -36,7 +37,8 @@ func (c *course) take(n int) int {
 	d := c.deviations[0]
 	c.deviations = c.deviations[1:]
 	if d.Outcome >= n {
-		panic(fmt.Sprintf("choice %d has the outcomes 0 to %d, and not %d", at, n-1, d.Outcome))
+		c.unfit = fmt.Sprintf("choice %d has the outcomes 0 to %d, and not %d", at, n-1, d.Outcome)
+		return 0
 	}
 	if c.tell != nil {
 		c.tell("DEVIATION: choice %d, %s, takes outcome %d of 0 to %d", at, site(), d.Outcome, n-1)

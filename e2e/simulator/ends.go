@@ -22,9 +22,12 @@ func codeEnd(p *corev1.Pod) *corev1.ContainerStateTerminated {
 	return nil
 }
 
-// endedAt reports whether the code of a pod ended in that second: nobody can tell then what was first.
+// endedAt reports whether the code of a pod ended in that second, or its init container failed: nobody can tell then what was first.
 func (l *Life) endedAt(p *corev1.Pod, at metav1.Time) bool {
 	end := codeEnd(p)
+	if initHasFailed(p) {
+		end = endsOf(p)[0]
+	}
 	return end != nil && l.tooClose(end.FinishedAt, at)
 }
 

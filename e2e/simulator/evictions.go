@@ -131,3 +131,24 @@ func (l *Life) collectPod(p *corev1.Pod) {
 	}
 	_ = l.api.remove(keyOf(p), p.UID, 0)
 }
+
+// podThatIsOver is what outsiders do to a pod that is over. The eviction API says of it, too, that it was disrupted.
+func (l *Life) podThatIsOver(p *corev1.Pod) {
+	switch l.tape.choose(16, 0, 7, 15) {
+	case 7:
+		l.say("a drain, the pod garbage collector or a user deletes %s, which is over", keyOf(p))
+		l.delete(p)
+	case 15:
+		l.disrupt(p, "EvictionByEvictionAPI")
+	}
+}
+
+// deleteUnstarted is a deletion by somebody else, or an eviction, of a pod that has a node and whose code has not started.
+func (l *Life) deleteUnstarted(p *corev1.Pod, evicts bool) {
+	if evicts {
+		l.disrupt(p, "EvictionByEvictionAPI")
+		return
+	}
+	l.say("a user deletes %s, whose code has not started", keyOf(p))
+	l.delete(p)
+}

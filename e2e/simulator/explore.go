@@ -157,11 +157,14 @@ func (x *explorer) descend(deviations []Deviation) {
 	}
 }
 
-// ShrinkIn leaves out what deviations a violation does not need.
+// ShrinkIn leaves out what deviations a violation does not need. Without one of them a later choice may have fewer outcomes: such a life is none.
 func ShrinkIn(ctx context.Context, s *Scope, f Finding) Finding {
 	for i := range f.Deviations {
 		fewer := slices.Delete(slices.Clone(f.Deviations), i, i+1)
-		l, _ := LiveIn(ctx, s, fewer, false)
+		l, c := follow(ctx, s, &course{deviations: fewer}, false)
+		if c.unfit != "" {
+			continue
+		}
 		for _, v := range l.Violations() {
 			if strings.HasPrefix(v, InvariantOf(f.Violation)) {
 				return ShrinkIn(ctx, s, Finding{fewer, v})

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/genericjob/genericjob/kernel/queue"
+	"github.com/genericjob/genericjob/kernel/kueue"
 )
 
 // kindPodGroup is what a gang scheduler knows a job by.
@@ -98,7 +98,7 @@ func (o *operator) lookAtGroup(ctx context.Context, group *unstructured.Unstruct
 			return notFound(k)
 		}
 		fill(group, have)
-		o.life.writer.admitted = kindOf(have) == kindWorkload && queue.Read(have.(*unstructured.Unstructured)).Admitted
+		o.life.writer.admitted = kindOf(have) == kindWorkload && kueue.Read(have.(*unstructured.Unstructured)).Admitted
 		return nil
 	})
 }

@@ -27,7 +27,7 @@ func (t *truth) created(o client.Object) {
 		t.recordOf(o.UID)
 		ref := metav1.GetControllerOf(o)
 		parent := t.parent()
-		if ref == nil || parent == nil || parent.GetUID() != ref.UID || !isFinal(t.phaseOf(parent)) {
+		if ref == nil || parent == nil || parent.GetUID() != ref.UID || !t.phaseOf(parent).IsFinal() {
 			return
 		}
 		// As with pods (see createdPod), the fence may have held when it was asked. But the newcomer must not stay.
@@ -49,10 +49,6 @@ func (t *truth) parent() client.Object {
 
 func (t *truth) phaseOf(parent client.Object) v1beta1.JobPhase {
 	return t.life.framework.registration.Phase(parent)
-}
-
-func isFinal(phase v1beta1.JobPhase) bool {
-	return phase == v1beta1.JobSucceeded || phase == v1beta1.JobFailed
 }
 
 func (t *truth) createdPod(p *corev1.Pod) {
@@ -108,7 +104,7 @@ func (t *truth) overtaken(version string, author *operator) bool {
 func (t *truth) mayNotCreate(p *corev1.Pod, job *v1beta1.GenericJob, rec *record, r *replica) string {
 	s := &job.Status
 	entry := ledgerRecord(s, p.Labels[v1beta1.LabelReplicaType], number(p, v1beta1.LabelReplicaRank))
-	clock := t.life.writer.began.Add(time.Second)
+	clock := t.life.writer.latest.Add(time.Second)
 	switch {
 	case s.CompletionTime != nil:
 		return "trainer#2981 created after the end"
@@ -189,7 +185,7 @@ func (t *truth) statusWritten(old, next client.Object) {
 	}
 	was, ok := old.(*v1beta1.GenericJob)
 	if !ok {
-		if phase := t.phaseOf(old); isFinal(phase) && t.phaseOf(next) != phase {
+		if phase := t.phaseOf(old); phase.IsFinal() && t.phaseOf(next) != phase {
 			t.violated("trainer#3779 a finished job changed", "%s: %s to %s", keyOf(next), phase, t.phaseOf(next))
 		}
 		t.shownStand(next)

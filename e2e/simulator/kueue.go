@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/queue"
+	"github.com/genericjob/genericjob/kernel/kueue"
 )
 
 // kindWorkload is what Kueue knows a job by.
@@ -27,7 +27,7 @@ func (l *Life) kueue() {
 	l.meddleWithFlavor()
 	for _, o := range l.api.all(kindWorkload) {
 		w := o.(*unstructured.Unstructured)
-		switch s := queue.Read(w); {
+		switch s := kueue.Read(w); {
 		case s.Terminating, s.Finished, isOnItsWayOut(s):
 		case s.Inactive && t.Due(8):
 			l.activate(w, true)
@@ -37,7 +37,7 @@ func (l *Life) kueue() {
 		case s.Admitted && t.Chance(40):
 			l.evictWorkload(w, pickOf(t, "Preempted", "PodsReadyTimeout", "NodeFailures"))
 		case t.Chance(75):
-			l.meddleInQueue(w, s)
+			l.meddleWithKueue(w, s)
 		}
 	}
 }
@@ -51,10 +51,10 @@ func (l *Life) meddleWithFlavor() {
 }
 
 // isOnItsWayOut reports whether Kueue waits for a job to give its quota back.
-func isOnItsWayOut(s queue.State) bool { return s.Evicted && s.Reserves && !s.Inactive }
+func isOnItsWayOut(s kueue.State) bool { return s.Evicted && s.Reserves && !s.Inactive }
 
-// meddleInQueue is what admins do to a Workload.
-func (l *Life) meddleInQueue(w *unstructured.Unstructured, s queue.State) {
+// meddleWithKueue is what admins do to a Workload.
+func (l *Life) meddleWithKueue(w *unstructured.Unstructured, s kueue.State) {
 	if l.tape.Chance(2) {
 		l.say("somebody deletes %s", keyOf(w))
 		l.truth.recordOf(metav1.GetControllerOf(w).UID).evicted = true
@@ -72,7 +72,7 @@ func (l *Life) kueueCalm() {
 	l.noFlavor = false
 	for _, o := range l.api.all(kindWorkload) {
 		w := o.(*unstructured.Unstructured)
-		switch s := queue.Read(w); {
+		switch s := kueue.Read(w); {
 		case s.Terminating || s.Finished:
 		case s.Inactive:
 			l.activate(w, true)
@@ -204,7 +204,7 @@ func (t *truth) placed(p *corev1.Pod, job *v1beta1.GenericJob) {
 	n := t.using(job, replicaType)
 	for _, o := range t.life.api.all(kindWorkload) {
 		w := o.(*unstructured.Unstructured)
-		if free := queue.Free(w, replicaType); metav1.IsControlledBy(w, job) && queue.Read(w).Admitted && n > free {
+		if free := kueue.Free(w, replicaType); metav1.IsControlledBy(w, job) && kueue.Read(w).Admitted && n > free {
 			t.violated("more pods than quota", "%d of %d, with %s", n, free, p.Name)
 		}
 	}
@@ -224,7 +224,7 @@ func (t *truth) using(job *v1beta1.GenericJob, replicaType string) int {
 
 // reported checks that the job gives its quota back only when no pod uses it any more.
 func (t *truth) reported(was, is *unstructured.Unstructured) {
-	before, after := queue.Read(was), queue.Read(is)
+	before, after := kueue.Read(was), kueue.Read(is)
 	job := t.life.api.jobByUID(metav1.GetControllerOf(was).UID)
 	switch {
 	case before.Reserves == after.Reserves && before.Finished == after.Finished:
@@ -242,7 +242,7 @@ func (t *truth) reported(was, is *unstructured.Unstructured) {
 
 // removed checks the same of a Workload that the operator deletes.
 func (t *truth) removed(o client.Object) {
-	if w, is := o.(*unstructured.Unstructured); is && w.GetKind() == kindWorkload && queue.Read(w).Reserves {
+	if w, is := o.(*unstructured.Unstructured); is && w.GetKind() == kindWorkload && kueue.Read(w).Reserves {
 		gone := w.DeepCopy()
 		delete(gone.Object, "status")
 		t.reported(w, gone)
@@ -252,7 +252,7 @@ func (t *truth) removed(o client.Object) {
 // evictionsHeard checks that no evicted job has kept its quota, unless it is over and has left pods that run.
 func (t *truth) evictionsHeard() {
 	for _, o := range t.life.api.all(kindWorkload) {
-		s := queue.Read(o.(*unstructured.Unstructured))
+		s := kueue.Read(o.(*unstructured.Unstructured))
 		if s.Evicted && s.Reserves && !s.Terminating && !s.Finished && !t.leftRunning(o) {
 			t.violated("an eviction is not heard", "%s: %s", o.GetName(), s.Reason)
 		}
@@ -271,7 +271,7 @@ func (t *truth) leftRunning(workload client.Object) bool {
 func (t *truth) checkQuota(job *v1beta1.GenericJob) {
 	for _, o := range t.life.api.all(kindWorkload) {
 		live := func(p *corev1.Pod) bool { return !over(p) }
-		if s := queue.Read(o.(*unstructured.Unstructured)); job.Status.CompletionTime != nil && !s.Finished && !s.Terminating &&
+		if s := kueue.Read(o.(*unstructured.Unstructured)); job.Status.CompletionTime != nil && !s.Finished && !s.Terminating &&
 			metav1.IsControlledBy(o, job) && !slices.ContainsFunc(t.life.api.pods(), live) {
 			t.violated("quota is held after the end", "%s at %s", o.GetName(), t.life.now.Format(time.TimeOnly))
 		}

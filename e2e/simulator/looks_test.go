@@ -55,12 +55,9 @@ var leftOut = []struct {
 	look *regexp.Regexp
 	row  string
 }{
-	{regexp.MustCompile(`: Pending, code waits, another ended with another code$`), "| ... and the phase comes later | seen on a real kubelet |"},
 	{regexp.MustCompile(`^once: .*, code ended with another code by Unknown$`), "| ... of a pod that does not restart in place | containerd |"},
 	{regexp.MustCompile(`^once: Failed, Evicted, code .*, after another code$`), "| ... and its container is lost meanwhile | seen on a real kubelet |"},
 	{regexp.MustCompile(`^in place: Failed, DeadlineExceeded, code (backs off|ended .* by ContainerStatusUnknown), after another code$`), "| ... while the container waits to be started again | seen on a real kubelet |"},
-	{regexp.MustCompile(`: Succeeded, disrupted by EvictionByEvictionAPI,`), "| ... of a pod that has succeeded | eviction API |"},
-	{regexp.MustCompile(`^once: Pending, deleted, code waits$`), "| it is bound, and its code starts nevertheless | seen on a real kubelet |"},
 }
 
 // isLeftOut returns the row of a step from or to a look that is left out; "" if it is none.

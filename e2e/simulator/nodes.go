@@ -17,22 +17,15 @@ var nodes = []string{"a", "b"}
 
 // podTrouble is what nodes, code, and outsiders do to the pods in one step.
 func (l *Life) podTrouble() {
-	t := l.tape
 	for _, p := range l.api.pods() {
 		switch {
 		case l.meddlesIn(p):
 		case l.lost[p.Spec.NodeName]:
 			l.lostPod(p)
 		case p.DeletionTimestamp != nil:
-			if t.Due(4) {
-				runs := p.Status.Phase == corev1.PodRunning
-				l.terminate(p, []int32{143, 0, 1}[t.choose(3, ifDiffers(runs, 0, 1, 2)...)])
-			}
+			l.terminatingPod(p)
 		case over(p):
-			if t.Chance(8) {
-				l.say("a drain, the pod garbage collector or a user deletes %s, which is over", keyOf(p))
-				l.delete(p)
-			}
+			l.podThatIsOver(p)
 		case p.Spec.NodeName == "":
 			l.pendingPod(p)
 		case p.Status.Phase == corev1.PodPending:
@@ -61,9 +54,19 @@ func (l *Life) pendingPod(p *corev1.Pod) {
 }
 
 func (l *Life) boundPod(p *corev1.Pod) {
-	switch n := l.tape.choose(60, 21, 0, 59); {
+	n := l.tape.choose(180, 21, 0, 59, 99)
+	if n == 99 || n == 98 {
+		l.deleteUnstarted(p, n == 98)
+		return
+	}
+	switch n %= 60; {
 	case n == 59 && !isTaken(p):
 		l.reject(p)
+	case initHasFailed(p) && n <= 16: // its phase comes later
+	case initHasFailed(p) && n <= 20:
+		l.deleteUnstarted(p, n == 17)
+	case initHasFailed(p):
+		l.sayInitFailed(p)
 	case l.isHeldUp(p, n):
 	case n > 20:
 		l.start(p)
@@ -174,6 +177,25 @@ func (l *Life) end(p *corev1.Pod, code int32) {
 	})
 }
 
+// terminatingPod is what happens to a pod that somebody deletes. Its kubelet ends it. If it had begun with the pod, it may start its code before that.
+func (l *Life) terminatingPod(p *corev1.Pod) {
+	mayStart := p.Status.Phase == corev1.PodPending && p.Spec.NodeName != "" && *p.DeletionGracePeriodSeconds > 0 && !initHasFailed(p)
+	outcomes := []int{3, 0}
+	if mayStart {
+		outcomes = append(outcomes, 1)
+	}
+	switch n := l.tape.choose(16, outcomes...); {
+	case n%4 == 3:
+		runs := p.Status.Phase == corev1.PodRunning
+		l.terminate(p, []int32{143, 0, 1}[l.tape.choose(3, ifDiffers(runs, 0, 1, 2)...)])
+	case n == 1 && mayStart:
+		l.show(p, "deleted, and it starts nevertheless")
+		l.start(p)
+	case n == 5 && mayStart && l.rare:
+		l.waitsFor(p)
+	}
+}
+
 // terminate lets the kubelet carry out a deletion: what runs is ended, and then the deletion is confirmed.
 func (l *Life) terminate(p *corev1.Pod, code int32) {
 	if p.DeletionTimestamp == nil {
@@ -245,6 +267,8 @@ func (l *Life) podsCalm() {
 			l.terminate(p, 143)
 		case p.Spec.NodeName == "":
 			l.schedule(p)
+		case initHasFailed(p) && !over(p):
+			l.sayInitFailed(p)
 		case p.Status.Phase == corev1.PodPending:
 			l.start(p)
 		case over(p), l.waitsCalmly(p):

@@ -43,6 +43,7 @@ type operator struct {
 	defined     *training.Revised
 	edition     int // that it compiles new jobs by
 	reconcilers map[string]func(context.Context, ctrl.Request) (ctrl.Result, error)
+	goesOn      *reconcile // that runs at this moment
 	late        map[underway]map[types.UID]inplace.Report
 }
 
@@ -62,7 +63,8 @@ type reconcile struct {
 	thread   *thread
 	result   ctrl.Result
 	err      error
-	began    time.Time       // by the operator's clock
+	earliest time.Time       // of what the operator's clock said when this reconcile read it: it may be set meanwhile
+	latest   time.Time       // of the same
 	skew     time.Duration   // of the operator's clock when it began
 	stalled  int             // steps for which its call stays under way
 	admitted bool            // Kueue had admitted the job when this reconcile last looked
@@ -105,7 +107,15 @@ func newOperator(l *Life, name string) *operator {
 }
 
 // Now and Since make the operator its own clock.
-func (o *operator) Now() time.Time { return o.life.now.Add(o.skew) }
+func (o *operator) Now() time.Time {
+	now := o.life.now.Add(o.skew)
+	if p := o.goesOn; p != nil && now.Before(p.earliest) {
+		p.earliest = now
+	} else if p != nil && now.After(p.latest) {
+		p.latest = now
+	}
+	return now
+}
 
 // Since is how long ago t was by the operator's clock.
 func (o *operator) Since(t time.Time) time.Duration { return o.Now().Sub(t) }
@@ -155,7 +165,7 @@ func (o *operator) begin() {
 	o.seeNodes()
 	for _, r := range o.due() {
 		delete(o.queue, r)
-		p := &reconcile{request: r, operator: o, began: o.Now(), skew: o.skew, seen: o.seen}
+		p := &reconcile{request: r, operator: o, earliest: o.Now(), latest: o.Now(), skew: o.skew, seen: o.seen}
 		p.thread = o.life.thread(p.run)
 		o.reconciles = append(o.reconciles, p)
 	}
@@ -185,7 +195,10 @@ func (p *reconcile) run() {
 
 // step lets a reconcile go on to its next call of the API, or to its end.
 func (o *operator) step(p *reconcile) {
-	if !p.thread.resume() {
+	o.goesOn = p
+	ended := p.thread.resume()
+	o.goesOn = nil
+	if !ended {
 		return
 	}
 	o.reconciles = slices.DeleteFunc(o.reconciles, func(q *reconcile) bool { return q == p })

@@ -100,9 +100,9 @@ func (t *truth) checkParent(job *v1beta1.GenericJob) {
 	switch phase := t.phaseOf(parent); {
 	case phase == "":
 		t.violated("kubeflow B5 a blank status", "%s", keyOf(parent))
-	case job == nil && !isFinal(phase):
+	case job == nil && !phase.IsFinal():
 		t.violated("trainer#1306 a job is stuck", "%s is %s and has no GenericJob", keyOf(parent), phase)
-	case job != nil && metav1.IsControlledBy(job, parent) && job.Status.Phase != phase && !isFinal(phase):
+	case job != nil && metav1.IsControlledBy(job, parent) && job.Status.Phase != phase && !phase.IsFinal():
 		t.violated("the mirror lags", "%s is %s, its GenericJob %s", keyOf(parent), phase, job.Status.Phase)
 	}
 }

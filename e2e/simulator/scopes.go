@@ -27,7 +27,15 @@ type Scope struct {
 
 // LiveIn lives a life of a scope, and returns how many outcomes each of its choices had.
 func LiveIn(ctx context.Context, s *Scope, deviations []Deviation, tell bool) (*Life, []int) {
-	c := &course{deviations: deviations}
+	l, c := follow(ctx, s, &course{deviations: deviations}, tell)
+	if c.unfit != "" {
+		panic(c.unfit)
+	}
+	return l, c.trace
+}
+
+// follow lives the life of a course in a scope.
+func follow(ctx context.Context, s *Scope, c *course, tell bool) (*Life, *course) {
 	l := newLife(ctx, &Tape{course: c}, tell)
 	l.scope, l.user, l.worked, l.forceAfter = s, s.user, map[work]int{}, forceAfter
 	if tell {
@@ -51,7 +59,7 @@ func LiveIn(ctx context.Context, s *Scope, deviations []Deviation, tell bool) (*
 		l.states = append(l.states, l.state(seen))
 	}
 	l.conclude()
-	return l, c.trace
+	return l, c
 }
 
 // last is the last step in which a user does something.

@@ -32,6 +32,9 @@ func TestALifeOfAScopeRepeatsItself(t *testing.T) {
 		for i := 0; i < len(all); i += len(all) / 7 {
 			_, later := LiveIn(t.Context(), s, all[i:i+1], false)
 			next := deviationsAfter(all[i].At, later)
+			if len(next) == 0 { // it is the last choice of that life
+				continue
+			}
 			deviations := []Deviation{all[i], next[len(next)/2]}
 			once, first := LiveIn(t.Context(), s, deviations, true)
 			again, second := LiveIn(t.Context(), s, deviations, true)

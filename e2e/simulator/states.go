@@ -14,7 +14,8 @@ import (
 // rareStates are these states. The table in KUBELET.md says where each is shown.
 var rareStates = []string{
 	"ContainerCreating", "PodInitializing", "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "CreateContainerConfigError",
-	"StartError", "ContainerCannotRun", "an init container runs", "an init container fails", "an added init container fails",
+	"StartError", "ContainerCannotRun", "an init container runs", "an init container fails", "an init container fails, and the phase comes later", "an added init container fails",
+	"deleted, and it starts nevertheless",
 	"turned away", "evicted before a container was made", "a container was not made", "an init container was not made",
 	"OOMKilled", "a process ran out of memory", "an init container has ended",
 	"failed, and its containers end later", "failed, and the phase comes later", "DeadlineExceeded", "Preempting", "Terminated", "Failed, ContainerStatusUnknown",
@@ -155,11 +156,26 @@ func (l *Life) initRuns(p *corev1.Pod) {
 	l.tell(p, corev1.PodPending, waiting(p.Spec.Containers[0].Name, "PodInitializing"), runningStatus(installerOf(p)))
 }
 
-// initFails is one that fails: then no container starts.
+// initFails is one that fails: then no container starts. The phase may come later.
 func (l *Life) initFails(p *corev1.Pod) {
-	l.show(p, "an init container fails")
+	phase, state := corev1.PodFailed, "an init container fails"
+	if l.tape.spare(60, 2) {
+		phase, state = corev1.PodPending, "an init container fails, and the phase comes later"
+	}
+	l.show(p, state)
 	l.truth.ended(p, 1)
-	l.tell(p, corev1.PodFailed, waiting(p.Spec.Containers[0].Name, "PodInitializing"), gone(prepare, 1, "Error", l.clockOf(p)))
+	l.tell(p, phase, waiting(p.Spec.Containers[0].Name, "PodInitializing"), gone(prepare, 1, "Error", l.clockOf(p)))
+}
+
+// initHasFailed reports whether that has happened to a pod.
+func initHasFailed(p *corev1.Pod) bool {
+	return codeEnd(p) == nil && len(endsOf(p)) > 0
+}
+
+// sayInitFailed is the phase that follows.
+func (l *Life) sayInitFailed(p *corev1.Pod) {
+	l.say("kubelet: calls %s Failed", keyOf(p))
+	l.change(p, func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed })
 }
 
 // addedInitFails is an init container that admission has added, and that fails.
@@ -216,6 +232,10 @@ func (l *Life) evictUnmade(p *corev1.Pod) {
 
 // endUnmade is a kubelet that ends such a pod. It calls lost what it never made: the init container if that has not ended, else the code's.
 func (l *Life) endUnmade(p *corev1.Pod) {
+	if initHasFailed(p) {
+		l.sayInitFailed(p)
+		return
+	}
 	name, now := p.Spec.Containers[0].Name, l.clockOf(p)
 	if !hasInit(p) {
 		l.show(p, "a container was not made")

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/output"
 	"github.com/genericjob/genericjob/kernel/spec"
@@ -50,7 +48,7 @@ func (t *truth) timeWritten(was, is *v1beta1.GenericJob) {
 		t.followsInTime(was, is)
 		t.weighsBySize(before, after)
 	}
-	if now := t.life.writer.began; after.Open != nil && before == nil && after.Since.After(now) {
+	if now := t.life.writer.latest; after.Open != nil && before == nil && after.Since.After(now) {
 		t.violated("a second is made up", "time since %s, which is later than now", after.Since)
 	}
 }
@@ -85,10 +83,10 @@ func (t *truth) sharesWritten(was, is *v1beta1.TimeShares) {
 func (t *truth) addsUp(job *v1beta1.GenericJob, before *v1beta1.JobTime) {
 	is := job.Status.Time
 	since := job.CreationTimestamp
-	if began := metav1.NewTime(t.life.writer.began.Truncate(time.Second)); before != nil {
+	if before != nil {
 		since = before.Since
-	} else if began.Before(&since) {
-		since = began // its clock is behind the apiserver's
+	} else if is.Since.Before(&since) && !is.Since.Time.Before(t.life.writer.earliest.Truncate(time.Second)) {
+		since = is.Since // its clock was behind the apiserver's when it planned
 	}
 	if !is.Since.Equal(&since) {
 		t.violated("a second is lost", "time since %s, not %s", is.Since, since)
@@ -148,7 +146,7 @@ func (t *truth) hangMoved(was, is *v1beta1.GenericJob) {
 	if !isHang(first) || before.Replicas != after.Replicas || before.Devices != after.Devices {
 		return
 	}
-	began, present := before.Since, t.life.writer.began.Truncate(time.Second)
+	began, present := before.Since, t.life.writer.earliest.Truncate(time.Second)
 	from := func(at time.Time) time.Time {
 		if at = at.Add(-hangSilence); at.Before(began.Time) {
 			return began.Time

@@ -117,7 +117,7 @@ func (t *truth) author() *operator {
 func (t *truth) trainsOn(p *corev1.Pod) bool {
 	job, _, _ := t.of(p)
 	parent := t.parent()
-	return job != nil && parent != nil && job.Status.CompletionTime == nil && metav1.IsControlledBy(job, parent) && isFinal(t.phaseOf(parent))
+	return job != nil && parent != nil && job.Status.CompletionTime == nil && metav1.IsControlledBy(job, parent) && t.phaseOf(parent).IsFinal()
 }
 
 // policyIn is the restart policy of a pod. Rules of the failure policy may restart what it does not: then no policy forbids anything.

@@ -111,7 +111,7 @@ func (l *Life) editTemplate(k key, o client.Object) {
 func (l *Life) tidyUp() {
 	k := key{v1beta1.KindGenericJob, jobName}
 	job, parent := l.api.get(k), l.truth.parent()
-	if job == nil || parent == nil || job.(*v1beta1.GenericJob).Status.CompletionTime == nil || isFinal(l.truth.phaseOf(parent)) {
+	if job == nil || parent == nil || job.(*v1beta1.GenericJob).Status.CompletionTime == nil || l.truth.phaseOf(parent).IsFinal() {
 		return
 	}
 	l.say("a user deletes the GenericJob, which has finished")

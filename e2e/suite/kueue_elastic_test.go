@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/queue"
+	"github.com/genericjob/genericjob/kernel/kueue"
 	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/translators/pytorch"
 )
@@ -39,7 +39,7 @@ func queuedElasticJobKeepsItsStore(s *space) {
 	store := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: s.ns, Name: spec.PodName(gj, pytorch.RendezvousType, 0)}}
 	require.NoError(s.t, s.Delete(s.ctx, store))
 	s.await("elastic", "its store is back", func(*v1beta1.GenericJob) bool { return s.runs(gj, pytorch.RendezvousType, 0) == 2 })
-	require.True(s.t, queue.Read(s.workload(gj)).Admitted, "it has kept its quota")
+	require.True(s.t, kueue.Read(s.workload(gj)).Admitted, "it has kept its quota")
 
 	s.scaleElastic("4")
 	s.await("elastic", "that there is no room for the store", func(j *v1beta1.GenericJob) bool {
@@ -52,7 +52,7 @@ func queuedElasticJobKeepsItsStore(s *space) {
 	require.Zero(s.t, job.Status.BackoffCount)
 	require.EqualValues(s.t, 1, job.Status.DisruptionCount, "the store")
 	s.requireLearned(s.logs(gj, "node", 0))
-	s.until("Kueue knows that it is over", func() bool { return queue.Read(s.workload(gj)).Finished })
+	s.until("Kueue knows that it is over", func() bool { return kueue.Read(s.workload(gj)).Finished })
 }
 
 func (s *space) scaleElastic(replicas string) {

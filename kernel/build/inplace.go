@@ -83,7 +83,7 @@ func (b *Builder) addWrapper(pod *corev1.Pod, r *v1beta1.ReplicaSpec, flags ...s
 	c.Command = slices.Concat([]string{
 		wrapperPath, "run", "-pod=$(" + podVariable + ")",
 		"-port=" + strconv.Itoa(WrapperPort(r)), "-grace=" + spec.Grace(&r.Template).String(),
-		"-last-words=" + cmp.Or(c.TerminationMessagePath, corev1.TerminationMessagePathDefault),
+		"-termination-message=" + cmp.Or(c.TerminationMessagePath, corev1.TerminationMessagePathDefault),
 	}, readOutput(c), flags, b.heartbeat(), []string{"--"}, c.Command)
 	return c
 }

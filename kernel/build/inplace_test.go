@@ -41,7 +41,7 @@ func TestAPodThatRestartsInPlace(t *testing.T) {
 	require.Equal(t, []string{wrapperContainer, "data"}, []string{pod.Spec.InitContainers[0].Name, pod.Spec.InitContainers[1].Name})
 	require.Equal(t, []string{"/wrapper", "install", inplace.Dir}, pod.Spec.InitContainers[0].Command)
 	main := pod.Spec.Containers[0]
-	require.Equal(t, []string{"/genericjob.d/state/wrapper", "run", "-pod=$(GENERICJOB_POD)", "-port=10190", "-grace=30s", "-last-words=/dev/termination-log", "-read-output", "--", "python", "train.py"}, main.Command)
+	require.Equal(t, []string{"/genericjob.d/state/wrapper", "run", "-pod=$(GENERICJOB_POD)", "-port=10190", "-grace=30s", "-termination-message=/dev/termination-log", "-read-output", "--", "python", "train.py"}, main.Command)
 	require.Equal(t, []string{"--start=" + inplace.JobAttemptReference}, main.Args, "it changes while the pod is there")
 	require.Equal(t, corev1.ContainerRestartRuleOnExitCodesOpNotIn, main.RestartPolicyRules[0].ExitCodes.Operator)
 	require.Equal(t, []int32{0}, main.RestartPolicyRules[0].ExitCodes.Values)

@@ -17,16 +17,16 @@ var Flavor = &unstructured.Unstructured{Object: map[string]any{
 	},
 }}
 
-// Queue is what a reconcile sees of Kueue.
-func (c *Cluster) Queue() kernel.Queue {
-	q := kernel.Queue{Priority: new(int32(7))}
+// Kueue is what a reconcile sees of Kueue.
+func (c *Cluster) Kueue() kernel.Kueue {
+	k := kernel.Kueue{Priority: new(int32(7))}
 	if !c.NoFlavor {
-		q.Flavors = map[string]*unstructured.Unstructured{"spot": Flavor}
+		k.Flavors = map[string]*unstructured.Unstructured{"spot": Flavor}
 	}
 	if c.Workload != nil {
-		q.Workload = c.Workload.DeepCopy()
+		k.Workload = c.Workload.DeepCopy()
 	}
-	return q
+	return k
 }
 
 // Admit is Kueue's admission of the job.

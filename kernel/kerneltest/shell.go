@@ -14,7 +14,7 @@ func (c *Cluster) carryOut(job *v1beta1.GenericJob, d kernel.Decision) {
 		c.updateStatus(d.Status)
 	}
 	job.Status = d.Status
-	builder := kernel.NewPodBuilder(job, Settings).In(c.Queue())
+	builder := kernel.NewPodBuilder(job, Settings).In(c.Kueue())
 	for _, a := range d.Actions {
 		c.do(builder, a)
 	}

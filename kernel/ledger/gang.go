@@ -10,8 +10,8 @@ func (d Draft) Regroup(least int, hasPods bool) {
 	d.gang = v1beta1.GangStatus{Group: d.gang.Group + 1, MinMember: int32(least), HadPods: d.gang.HadPods || hasPods}
 }
 
-// Queue returns the Kueue queue in which the job waits, or which has admitted it; nil if it needs none.
-func (l *Ledger) Queue() *v1beta1.KueueScheduler { return l.queue }
+// Kueue returns the Kueue queue in which the job waits, or which has admitted it; nil if it needs none.
+func (l *Ledger) Kueue() *v1beta1.KueueScheduler { return l.kueue }
 
 // Unfinished returns the number of replicas that have not finished.
 func (l *Ledger) Unfinished() int {

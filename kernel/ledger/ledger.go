@@ -34,7 +34,7 @@ type Ledger struct {
 	gang     v1beta1.GangStatus  // the group in which pods are placed now
 	together v1beta1.InPlaceStatus
 	nodes    // on which the job has failed, or that were lost
-	queue    *v1beta1.KueueScheduler
+	kueue    *v1beta1.KueueScheduler
 	time     *v1beta1.JobTime     // what its time was spent on; replaced, and never changed
 	history  *v1beta1.History     // what came between its work; likewise
 	recovery *v1beta1.Recovery    // from its last loss; likewise
@@ -73,9 +73,9 @@ func Load(job *v1beta1.GenericJob) (Draft, error) {
 	if s.InPlace != nil {
 		l.together = *s.InPlace
 	}
-	l.queue = spec.Queue(job)
+	l.kueue = spec.Kueue(job)
 	if l.startTime != nil && !stops(l.mode) {
-		l.queue = s.Queue // an edit of a label counts once no pod runs
+		l.kueue = s.Queue // an edit of a label counts once no pod runs
 	}
 	l.edited = l.isEdited()
 	d := Draft{l}
@@ -127,7 +127,7 @@ func (l *Ledger) Save(s *v1beta1.GenericJobStatus, now time.Time) {
 	if l.together != (v1beta1.InPlaceStatus{}) {
 		s.InPlace = new(l.together)
 	}
-	s.Queue, s.Time, s.History, s.Recovery = l.queue.DeepCopy(), l.time, l.history, l.recovery
+	s.Queue, s.Time, s.History, s.Recovery = l.kueue.DeepCopy(), l.time, l.history, l.recovery
 	l.saveNodes(s)
 	s.Ledger = nil
 	many := l.countRecords() > manyRecords

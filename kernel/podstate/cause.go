@@ -5,13 +5,6 @@ import (
 	"github.com/genericjob/genericjob/kernel/output"
 )
 
-// RecordWithCause returns what a status keeps of a failure.
-func (p Pod) RecordWithCause() v1beta1.ReplicaFailure {
-	r := p.Record()
-	r.Cause = p.CauseOf(&r)
-	return r
-}
-
 // CauseOf returns the cause of the pod's failure, for its Record. What the kubelet says goes before what the code says, and an exception goes before the
 // exit code.
 func (p Pod) CauseOf(r *v1beta1.ReplicaFailure) *v1beta1.Cause {

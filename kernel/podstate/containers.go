@@ -3,7 +3,6 @@ package podstate
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -116,22 +115,6 @@ func (p Pod) succeeded() bool {
 	}
 }
 
-// EndedAt returns when the last of the template's containers finished, or its last init container if no container has begun. It is zero if unknown.
-func (p Pod) EndedAt() time.Time {
-	var last time.Time
-	for _, statuses := range p.own() {
-		for _, c := range statuses {
-			if t := c.State.Terminated; t != nil && t.FinishedAt.After(last) {
-				last = t.FinishedAt.Time
-			}
-		}
-		if !last.IsZero() {
-			break
-		}
-	}
-	return last
-}
-
 // own returns the states of the template's containers, and then those of its init containers, which decide only if no container has begun. Sidecars are
 // left out: they are killed when the containers have ended, so their ends say nothing.
 func (p Pod) own() [2][]corev1.ContainerStatus {
@@ -141,14 +124,6 @@ func (p Pod) own() [2][]corev1.ContainerStatus {
 		return [2][]corev1.ContainerStatus{all, p.Status.InitContainerStatuses}
 	}
 	return own
-}
-
-// decidedAt returns when the code ended whose exit is the replica's outcome: that of the main container, if one is named. It is zero if unknown.
-func (p Pod) decidedAt() time.Time {
-	if s := p.statusOf(p.main()); s != nil && s.State.Terminated != nil {
-		return s.State.Terminated.FinishedAt.Time
-	}
-	return p.EndedAt()
 }
 
 // only returns the states of these containers without sidecars.
@@ -166,71 +141,6 @@ func only(statuses []corev1.ContainerStatus, of []corev1.Container) []corev1.Con
 		}
 	}
 	return own
-}
-
-// oomKilled is the kubelet's reason for a container that ran out of its memory limit.
-const oomKilled = "OOMKilled"
-
-// exit is how a container ended.
-type exit struct {
-	container string
-	code      int32
-	reason    string
-	words     string // the last, as the kubelet reports them
-}
-
-// inventedReasons are the reasons that a node gives for a container of whose end it knows nothing. Such an exit code is made up: no code exited with it.
-// The first reason is the kubelet's. The second is containerd's, with code 255, after a power failure or a crash of its own.
-var inventedReasons = []string{notFound, "Unknown"}
-
-// notFound is the kubelet's reason for a container that ran and that it cannot find any more.
-const notFound = "ContainerStatusUnknown"
-
-func invented(t *corev1.ContainerStateTerminated) bool {
-	return slices.Contains(inventedReasons, t.Reason)
-}
-
-// exit returns how the container ended whose end made the replica fail; nil if no code of the user has failed. It is the main container, if one is named
-// and has ended. Else it is the first container with an exit code other than 0; init containers come last.
-func (p Pod) exit() *exit {
-	if s := p.statusOf(p.main()); s != nil && s.State.Terminated != nil {
-		return exitOf(*s)
-	}
-	for _, statuses := range p.own() {
-		for _, c := range statuses {
-			if e := exitOf(c); e != nil {
-				return e
-			}
-		}
-	}
-	return nil
-}
-
-func exitOf(c corev1.ContainerStatus) *exit {
-	t := c.State.Terminated
-	if t == nil || t.ExitCode == 0 || invented(t) {
-		return nil
-	}
-	return &exit{container: c.Name, code: t.ExitCode, reason: t.Reason, words: t.Message}
-}
-
-// unknown reports whether nobody knows how a container ended that decides the outcome.
-func (p Pod) unknown() bool {
-	main := p.main()
-	return slices.ContainsFunc(p.own()[0], func(c corev1.ContainerStatus) bool {
-		return (main == "" || c.Name == main) && c.State.Terminated != nil && invented(c.State.Terminated)
-	})
-}
-
-// Code returns the exit code of a pod that has ended. It is 1 if the pod failed, but no code of the user did.
-func (p Pod) Code() int32 {
-	if e := p.exit(); e != nil {
-		return e.code
-	}
-	if p.Status.Phase == corev1.PodFailed {
-		return 1
-	}
-	return 0
 }
 
 // HasStarted reports whether code of the template has begun to run in the pod, as far as is known. Containers that admission has added do not count.
@@ -266,12 +176,6 @@ func (p Pod) HasRun() bool {
 	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodRunning && len(p.Status.ContainerStatuses) == 0
 }
 
-// Rejected reports whether a pod has failed before code of the template could start. A node rejected it, or a container that admission has added
-// failed. A pod that was deleted or evicted before that is not rejected.
-func (p Pod) Rejected() bool {
-	return p.Status.Phase == corev1.PodFailed && !p.HasStarted() && !p.IsRemoved()
-}
-
 // StillRuns tells of a pod in which one of the template's containers has ended and another one runs. The replica is finished only when the last has
 // ended. It returns "" for other pods.
 func (p Pod) StillRuns() string {
@@ -291,4 +195,16 @@ func (p Pod) StillRuns() string {
 		return ""
 	}
 	return fmt.Sprintf("Pod[%s]: %s, and container %s still runs: the replica ends with the last container of its template.", p.Name, ended, runs)
+}
+
+// IsReady reports whether a pod runs, and is Ready by its condition, if it has that. A pod whose container the kubelet is about to start again is not,
+// though its phase is Running.
+func (p Pod) IsReady() bool {
+	if s := p.restarting(); s != nil && s.State.Running == nil {
+		return false
+	}
+	if c := condition(p.Pod, corev1.PodReady); c != nil {
+		return c.Status == corev1.ConditionTrue
+	}
+	return p.Status.Phase == corev1.PodRunning
 }

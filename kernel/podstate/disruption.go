@@ -5,8 +5,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/output"
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
@@ -122,12 +124,6 @@ func (p Pod) wanted(target *corev1.PodCondition) time.Time {
 	return at
 }
 
-// endedByKillSignal reports whether code has the exit code of an unhandled SIGTERM or SIGKILL. A container that ran out of memory exits with 137, too, but
-// its reason is OOMKilled. If it runs on without the killed process, the reason stays, and a later 143 still stands for SIGTERM.
-func (e *exit) endedByKillSignal() bool {
-	return e != nil && (e.code == ExitSIGTERM || e.code == killed && e.reason != oomKilled)
-}
-
 // failedByItself reports whether a pod that failed had done so before anyone asked for its deletion. If neither the times nor a mark show that, the exit
 // code does. Code that is told to stop, and does not handle the signal, exits with 137 or 143. Any other code is a failure of its own. It must be
 // counted even if somebody deletes the pod before the operator has seen it.
@@ -150,10 +146,20 @@ func (p Pod) failedByItself() bool {
 }
 
 // LacksMark reports whether a pod that somebody deletes still needs its mark, because it has not finished. A pod whose code failed before the deletion
-// gets none, even if its phase does not tell the failure yet. That happens to a container that restarts in place: it is not started again.
+// gets none, even if its phase does not tell the failure yet. That happens to a container that restarts in place, which is not started again then. It
+// also happens to an init container, whose end a kubelet may tell before the phase.
 func (p Pod) LacksMark() bool {
-	hadFailed := p.allTerminated() && p.exit() != nil && p.failedByItself()
+	hadFailed := (p.allTerminated() && p.exit() != nil || p.initHasFailed()) && p.failedByItself()
 	return !hadFailed && !Marked(p.Pod, v1beta1.AnnotationDisrupted) && !Marked(p.Pod, v1beta1.AnnotationStopped)
+}
+
+// initHasFailed reports whether one of the template's init containers has failed for good. Then the pod fails, and its phase says so now or later.
+func (p Pod) initHasFailed() bool {
+	return slices.ContainsFunc(p.Template.Spec.InitContainers, func(c corev1.Container) bool {
+		return c.RestartPolicy == nil && slices.ContainsFunc(p.Status.InitContainerStatuses, func(s corev1.ContainerStatus) bool {
+			return s.Name == c.Name && exitOf(s) != nil
+		})
+	})
 }
 
 // askedToStop returns when somebody asked for the pod's deletion: deletionTimestamp minus the grace period. Once the kubelet has seen all containers
@@ -168,4 +174,25 @@ func askedToStop(pod *corev1.Pod) (time.Time, bool) {
 		asked = asked.Add(-time.Duration(*g) * time.Second)
 	}
 	return asked, true
+}
+
+// FailedUnasked reports whether the pod's code has failed, and not because the pod was told to stop. Code that ended after it was told to stop has
+// failed by itself only if it names a cause. A program takes some time to end after an exception. A launcher may even end by the signal. Then it has
+// failed by itself if it tells how its process had failed before.
+func (p Pod) FailedUnasked() bool {
+	e := p.exit()
+	if e == nil || !p.allTerminated() || disruptionTarget(p.Pod) != nil {
+		return false
+	}
+	if e.endedByKillSignal() {
+		r := p.Record()
+		code := ptr.Deref(r.WorkerExitCode, 0)
+		return r.Follows == "" && code > 0 && output.SignalOf(code) == "" && NamesCause(&r)
+	}
+	asked, deleting := askedToStop(p.Pod)
+	if !deleting || !p.EndedAt().After(asked) {
+		return true
+	}
+	r := p.Record() // to read last words takes time
+	return r.Follows == "" && NamesCause(&r)
 }

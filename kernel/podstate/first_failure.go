@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/utils/ptr"
-
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/output"
 )
@@ -56,56 +54,6 @@ func Hung(f *v1beta1.ReplicaFailure) bool {
 	return f.ExitCode != nil && *f.ExitCode == output.HangCode && strings.HasPrefix(f.Message, output.HangBegins)
 }
 
-// BeganAt returns when the container began whose end made the pod fail; zero if unknown.
-func (p Pod) BeganAt() time.Time {
-	for _, statuses := range p.own() {
-		for _, c := range statuses {
-			if e := exitOf(c); e != nil {
-				return c.State.Terminated.StartedAt.Time
-			}
-		}
-	}
-	return time.Time{}
-}
-
-// RunsSince returns the earliest time since which code can be running in the pod. That is when the kubelet got the pod, or when a container last
-// ended, whichever is later. It is zero if one of the template's containers does not run.
-func (p Pod) RunsSince() (since time.Time) {
-	for _, c := range p.own()[0] {
-		if c.State.Running == nil {
-			return time.Time{}
-		}
-		if last := c.LastTerminationState.Terminated; last != nil && last.FinishedAt.After(since) {
-			since = last.FinishedAt.Time
-		}
-	}
-	if t := p.Status.StartTime; t != nil && t.After(since) {
-		since = t.Time
-	}
-	return since
-}
-
-// FailedUnasked reports whether the pod's code has failed, and not because the pod was told to stop. Code that ended after it was told to stop has
-// failed by itself only if it names a cause. A program takes some time to end after an exception. A launcher may even end by the signal. Then it has
-// failed by itself if it tells how its process had failed before.
-func (p Pod) FailedUnasked() bool {
-	e := p.exit()
-	if e == nil || !p.allTerminated() || disruptionTarget(p.Pod) != nil {
-		return false
-	}
-	if e.endedByKillSignal() {
-		r := p.Record()
-		code := ptr.Deref(r.WorkerExitCode, 0)
-		return r.Follows == "" && code > 0 && output.SignalOf(code) == "" && NamesCause(&r)
-	}
-	asked, deleting := askedToStop(p.Pod)
-	if !deleting || !p.EndedAt().After(asked) {
-		return true
-	}
-	r := p.Record() // to read last words takes time
-	return r.Follows == "" && NamesCause(&r)
-}
-
 // filter returns the indexes of the failures that the function is accepts. It looks at the indexes in of, or at all if of is nil.
 func filter(list []v1beta1.ReplicaFailure, of []int, is func(*v1beta1.ReplicaFailure) bool) (out []int) {
 	if of == nil {
@@ -145,4 +93,12 @@ func NamesCause(f *v1beta1.ReplicaFailure) bool {
 		code = f.ExitCode
 	}
 	return f.Exception != "" || f.WorkerSignal != "" || code == nil || *code != 1
+}
+
+// SilentFor returns how long code had shown no sign of life when it was found to hang; 0 for other failures.
+func SilentFor(f *v1beta1.ReplicaFailure) time.Duration {
+	if !Hung(f) {
+		return 0
+	}
+	return output.Silence(f.Message)
 }

@@ -260,13 +260,6 @@ func (p Pod) withState(name string, now, last corev1.ContainerState) *corev1.Pod
 	return &pod
 }
 
-// LostByNode reports whether the node does not know how the container that restarts in place last ended, as after a reboot. Then that end was not the
-// code's.
-func (p Pod) LostByNode() bool {
-	last := p.lastExit()
-	return last != nil && invented(last)
-}
-
 // LivedAtLastExit returns how long the container that restarts in place had run when it last failed; 0 if unknown.
 func (p Pod) LivedAtLastExit() time.Duration {
 	last := p.lastExit()
@@ -274,4 +267,9 @@ func (p Pod) LivedAtLastExit() time.Duration {
 		return 0
 	}
 	return max(0, last.FinishedAt.Sub(last.StartedAt.Time))
+}
+
+// IsWrapped reports whether a wrapper runs the pod's code, so that it can be asked for reports.
+func IsWrapped(pod *corev1.Pod) bool {
+	return RestartsInPlace(pod) || slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == inplace.Volume })
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
@@ -68,6 +69,14 @@ func TestAMessageThatSaysWhyIsNotJustOutput(t *testing.T) {
 
 // What has failed before anyone asks for its deletion needs no mark.
 func TestWhoLacksAMark(t *testing.T) {
+	initFailed := func(after time.Duration, policy *corev1.ContainerRestartPolicy) Pod {
+		p := unmadeInit()
+		deleted(noon, 30)(p.Pod)
+		p.Status.Phase, p.Status.InitContainerStatuses[0].State = corev1.PodPending, end(1)
+		p.Status.InitContainerStatuses[0].State.Terminated.FinishedAt.Time = noon.Add(after)
+		p.Template.Spec.InitContainers[0].RestartPolicy = policy
+		return p
+	}
 	for name, tc := range map[string]struct {
 		pod  Pod
 		want bool
@@ -76,6 +85,9 @@ func TestWhoLacksAMark(t *testing.T) {
 		"it has failed":                  {pod(exited(1, noon)), false},
 		"it has failed, and is deleted":  {pod(exited(1, noon), deleted(noon.Add(time.Minute), 30)), false},
 		"it was deleted, and then ended": {pod(exited(1, noon.Add(time.Minute)), deleted(noon, 30)), true},
+		"its init container had failed":  {initFailed(-time.Second, nil), false},
+		"... and is started again":       {initFailed(-time.Second, ptr.To(corev1.ContainerRestartPolicyOnFailure)), true},
+		"its init container fails later": {initFailed(time.Second, nil), true},
 		"it is marked":                   {pod(annotated(v1beta1.AnnotationDisrupted)), false},
 	} {
 		require.Equal(t, tc.want, tc.pod.LacksMark(), name)

@@ -239,10 +239,10 @@ func (j Judge) Clears(p Pod) (is bool, after time.Duration) {
 	}
 }
 
-// Lived returns how long a kubelet has had the pod; 0 if none ever had it.
-func (j Judge) Lived(pod *corev1.Pod) time.Duration {
-	if pod.Status.StartTime == nil {
-		return 0
+func condition(pod *corev1.Pod, t corev1.PodConditionType) *corev1.PodCondition {
+	i := slices.IndexFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == t })
+	if i < 0 {
+		return nil
 	}
-	return j.Now.Sub(pod.Status.StartTime.Time)
+	return &pod.Status.Conditions[i]
 }

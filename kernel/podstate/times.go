@@ -4,9 +4,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-
-	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/output"
 )
 
 // StartedAt returns when the last of the template's containers started, and whether all have started. The time is zero if nobody knows it.
@@ -32,16 +29,63 @@ func (p Pod) StartedAt() (last time.Time, all bool) {
 	return last, len(own) > 0 || p.Status.Phase == corev1.PodRunning
 }
 
-// SilentFor returns how long code had shown no sign of life when it was found to hang; 0 for other failures.
-func SilentFor(f *v1beta1.ReplicaFailure) time.Duration {
-	if !Hung(f) {
-		return 0
+// EndedAt returns when the last of the template's containers finished, or its last init container if no container has begun. It is zero if unknown.
+func (p Pod) EndedAt() time.Time {
+	var last time.Time
+	for _, statuses := range p.own() {
+		for _, c := range statuses {
+			if t := c.State.Terminated; t != nil && t.FinishedAt.After(last) {
+				last = t.FinishedAt.Time
+			}
+		}
+		if !last.IsZero() {
+			break
+		}
 	}
-	return output.Silence(f.Message)
+	return last
 }
 
-// LostItsNode reports whether the pod ended because its node was lost: the node was not Ready, or it does not know how the pod ended.
-func (p Pod) LostItsNode() bool { return showsNodeLoss(p.Pod) || p.LostByNode() || p.unknown() }
+// decidedAt returns when the code ended whose exit is the replica's outcome: that of the main container, if one is named. It is zero if unknown.
+func (p Pod) decidedAt() time.Time {
+	if s := p.statusOf(p.main()); s != nil && s.State.Terminated != nil {
+		return s.State.Terminated.FinishedAt.Time
+	}
+	return p.EndedAt()
+}
 
-// LostSince returns when the node controller found that the pod's node was not Ready; zero if it did not.
-func (p Pod) LostSince() time.Time { return lostSince(p.Pod) }
+// BeganAt returns when the container began whose end made the pod fail; zero if unknown.
+func (p Pod) BeganAt() time.Time {
+	for _, statuses := range p.own() {
+		for _, c := range statuses {
+			if e := exitOf(c); e != nil {
+				return c.State.Terminated.StartedAt.Time
+			}
+		}
+	}
+	return time.Time{}
+}
+
+// RunsSince returns the earliest time since which code can be running in the pod. That is when the kubelet got the pod, or when a container last
+// ended, whichever is later. It is zero if one of the template's containers does not run.
+func (p Pod) RunsSince() (since time.Time) {
+	for _, c := range p.own()[0] {
+		if c.State.Running == nil {
+			return time.Time{}
+		}
+		if last := c.LastTerminationState.Terminated; last != nil && last.FinishedAt.After(since) {
+			since = last.FinishedAt.Time
+		}
+	}
+	if t := p.Status.StartTime; t != nil && t.After(since) {
+		since = t.Time
+	}
+	return since
+}
+
+// Lived returns how long a kubelet has had the pod; 0 if none ever had it.
+func (j Judge) Lived(pod *corev1.Pod) time.Duration {
+	if pod.Status.StartTime == nil {
+		return 0
+	}
+	return j.Now.Sub(pod.Status.StartTime.Time)
+}

@@ -98,23 +98,6 @@ func isProbed(pod *corev1.Pod) bool {
 		slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.ReadinessProbe != nil })
 }
 
-// IsReady reports whether a pod runs, and is Ready by its condition, if it has that. A pod whose container the kubelet is about to start again is not,
-// though its phase is Running.
-func (p Pod) IsReady() bool {
-	if s := p.restarting(); s != nil && s.State.Running == nil {
-		return false
-	}
-	if c := condition(p.Pod, corev1.PodReady); c != nil {
-		return c.Status == corev1.ConditionTrue
-	}
-	return p.Status.Phase == corev1.PodRunning
-}
-
-// IsWrapped reports whether a wrapper runs the pod's code, so that it can be asked for reports.
-func IsWrapped(pod *corev1.Pod) bool {
-	return RestartsInPlace(pod) || slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == inplace.Volume })
-}
-
 func chosen(in map[string]string, keys ...string) map[string]string {
 	var out map[string]string
 	for _, key := range keys {

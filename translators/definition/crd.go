@@ -46,11 +46,14 @@ func CRDFor(spec *v1beta1.TrainingFrameworkSpec) (*apiextensionsv1.CustomResourc
 	return crdOf(spec.Kind, own, known)
 }
 
+// CRDName returns the name of the CRD that the operator makes for a kind. Most CRDs that others make are named so, too.
+func CRDName(kind, group string) string { return strings.ToLower(kind) + "s." + group }
+
 // crdOf is the CRD of a kind of training jobs.
 func crdOf(kind v1beta1.FrameworkKind, spec *apiextensionsv1.JSONSchemaProps, known *shared) (*apiextensionsv1.CustomResourceDefinition, error) {
 	lower := strings.ToLower(kind.Kind)
 	out := &apiextensionsv1.CustomResourceDefinition{
-		ObjectMeta: metav1.ObjectMeta{Name: lower + "s." + kind.Group},
+		ObjectMeta: metav1.ObjectMeta{Name: CRDName(kind.Kind, kind.Group)},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
 			Group: kind.Group,
 			Names: apiextensionsv1.CustomResourceDefinitionNames{

@@ -8,7 +8,5 @@
 //   - An expression reaches nothing but the job: no cluster, no clock, no other object. What it makes is the spec of the job's
 //     own GenericJob and the texts of its own ConfigMap.
 //
-// There are more than a dozen files, since each is one step of the way. A definition is read (definition, template, text) and checked (schema,
-// crd, narrower, fits, cost, check, literals). A job is compiled (job, compile, genericjob, policy) by expressions (environment, functions, values). Its status is mirrored
-// (status).
+// Begin with definition.go, how a definition is read and checked. Then read compile.go, how a job is compiled, and status.go, how its status is mirrored.
 package definition

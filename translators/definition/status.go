@@ -129,16 +129,12 @@ func (d *Definition) tryStatus(r *reader) {
 				return
 			}
 			job := &Job{Status: runtime.RawExtension{Raw: raw}}
-			if read := d.phaseOf(job); read != phase && (ends(phase) || ends(read)) {
+			if read := d.phaseOf(job); read != phase && (phase.IsFinal() || read.IsFinal()) {
 				r.wrong("spec.phase", "reads %q from the status %s of a job that is %s", read, raw, phase)
 				return
 			}
 		}
 	}
-}
-
-func ends(phase v1beta1.JobPhase) bool {
-	return phase == v1beta1.JobSucceeded || phase == v1beta1.JobFailed
 }
 
 // whole is a state in which every field has a value.

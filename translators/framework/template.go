@@ -77,9 +77,9 @@ func FindContainer(t *corev1.PodTemplateSpec, name string) *corev1.Container {
 	return &t.Spec.Containers[i]
 }
 
-// SetsEnv reports whether a container has this environment variable.
-func SetsEnv(c *corev1.Container, name string) bool {
-	return slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == name })
+// SetsEnv reports whether a container has one of these environment variables.
+func SetsEnv(c *corev1.Container, names ...string) bool {
+	return slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return slices.Contains(names, e.Name) })
 }
 
 // PutEnvFirst puts variables before those of the user, so that these can refer to them. It leaves out variables that the user sets.

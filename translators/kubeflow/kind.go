@@ -17,19 +17,19 @@ import (
 
 // kind is what differs between Kubeflow's kinds.
 type kind struct {
-	name      string   // the kind's name, which reasons of conditions begin with
-	operator  string   // the value of the operator's label
-	field     string   // the field of the spec that has the replica specs
-	types     []string // the replica types as Kubeflow's documents spell them, in the order of $(index)
-	container string   // the container that trains; "" is the first
-	portName  string
-	port      int32                  // 0 is none
-	restart   kubeflow.RestartPolicy // the default
-	least     int32                  // the smallest number of replicas that a type may have
-	selectors bool                   // the status shows a label selector for each type
-	roles     bool                   // the label of the role is the replica type
-	batch     bool                   // the MPI operator runs the launcher as the pod of a batch Job, and its status has the reasons of that Job
-	needs     string                 // the message about an object that the user has to create; %[1]s is its namespace
+	name           string   // the kind's name, which reasons of conditions begin with
+	operator       string   // the value of the operator's label
+	field          string   // the field of the spec that has the replica specs
+	types          []string // the replica types as Kubeflow's documents spell them, in the order of $(index)
+	container      string   // the container that trains; "" is the first
+	portName       string
+	port           int32                  // 0 is none
+	restart        kubeflow.RestartPolicy // the default
+	minReplicas    int32                  // the smallest number of replicas that a type may have
+	selectors      bool                   // the status shows a label selector for each type
+	roleIsType     bool                   // the label of the role is the replica type
+	batchJob       bool                   // the MPI operator runs the launcher as the pod of a batch Job, and its status has the reasons of that Job
+	missingMessage string                 // the message about an object that the user has to create; %[1]s is its namespace
 }
 
 var tensorflow = kind{
@@ -44,16 +44,16 @@ var tensorflow = kind{
 }
 
 var pytorch = kind{
-	name:      kubeflow.KindPyTorchJob,
-	operator:  kubeflow.OperatorPyTorch,
-	field:     "pytorchReplicaSpecs",
-	types:     []string{kubeflow.PyTorchMaster, kubeflow.PyTorchWorker},
-	container: "pytorch",
-	portName:  "pytorchjob-port",
-	port:      23456,
-	restart:   kubeflow.RestartOnFailure,
-	least:     1,
-	selectors: true,
+	name:        kubeflow.KindPyTorchJob,
+	operator:    kubeflow.OperatorPyTorch,
+	field:       "pytorchReplicaSpecs",
+	types:       []string{kubeflow.PyTorchMaster, kubeflow.PyTorchWorker},
+	container:   "pytorch",
+	portName:    "pytorchjob-port",
+	port:        23456,
+	restart:     kubeflow.RestartOnFailure,
+	minReplicas: 1,
+	selectors:   true,
 }
 
 var xgboost = kind{
@@ -80,27 +80,27 @@ var paddle = kind{
 }
 
 var jax = kind{
-	name:      kubeflow.KindJAXJob,
-	operator:  kubeflow.OperatorJAX,
-	field:     "jaxReplicaSpecs",
-	types:     []string{kubeflow.PyTorchWorker},
-	container: "jax",
-	portName:  "jaxjob-port",
-	port:      6666,
-	restart:   kubeflow.RestartNever,
-	least:     1,
-	selectors: true,
+	name:        kubeflow.KindJAXJob,
+	operator:    kubeflow.OperatorJAX,
+	field:       "jaxReplicaSpecs",
+	types:       []string{kubeflow.PyTorchWorker},
+	container:   "jax",
+	portName:    "jaxjob-port",
+	port:        6666,
+	restart:     kubeflow.RestartNever,
+	minReplicas: 1,
+	selectors:   true,
 }
 
 var mpi = kind{
-	name:     v2beta1.KindMPIJob,
-	operator: v2beta1.OperatorMPI,
-	field:    "mpiReplicaSpecs",
-	types:    []string{v2beta1.MPILauncher, v2beta1.MPIWorker},
-	restart:  kubeflow.RestartNever,
-	roles:    true,
-	batch:    true,
-	needs:    keysNeeded,
+	name:           v2beta1.KindMPIJob,
+	operator:       v2beta1.OperatorMPI,
+	field:          "mpiReplicaSpecs",
+	types:          []string{v2beta1.MPILauncher, v2beta1.MPIWorker},
+	restart:        kubeflow.RestartNever,
+	roleIsType:     true,
+	batchJob:       true,
+	missingMessage: keysNeeded,
 }
 
 // The replica types as they stand in names and labels.
@@ -157,8 +157,8 @@ func (k *kind) check(m *member) error {
 		return fmt.Errorf("%s is null: give it a template, or remove it", m.field)
 	}
 	m.n = ptr.Deref(m.spec.Replicas, 1)
-	if m.n < k.least || m.n > maxReplicas {
-		return fmt.Errorf("%s.replicas is %d: want a number from %d to %d", m.field, m.n, k.least, maxReplicas)
+	if m.n < k.minReplicas || m.n > maxReplicas {
+		return fmt.Errorf("%s.replicas is %d: want a number from %d to %d", m.field, m.n, k.minReplicas, maxReplicas)
 	}
 	if framework.FindContainer(&m.spec.Template, k.main(&m.spec.Template)) == nil {
 		var names []string

@@ -18,14 +18,14 @@ import (
 // mirror writes the status of a job, in Kubeflow's words, from that of its GenericJob. Cleans is true if pods that still run are deleted when the job
 // ends.
 func (k *kind) mirror(job client.Object, specs map[string]*kubeflow.ReplicaSpec, cleans bool, to *kubeflow.JobStatus, s v1beta1.GenericJobStatus) {
-	if k.batch {
+	if k.batchJob {
 		s = withLauncher(job.GetName(), s)
 	}
 	counts := k.counts(job.GetName(), specs, &s)
 	if s.Phase == v1beta1.JobSucceeded && cleans {
 		counts = concluded(to, counts, &s)
 	}
-	if k.batch && cleans && s.CompletionTime != nil && counts[kubeflow.TFWorker] != nil {
+	if k.batchJob && cleans && s.CompletionTime != nil && counts[kubeflow.TFWorker] != nil {
 		*counts[kubeflow.TFWorker] = kubeflow.ReplicaStatus{} // the MPI operator counts no worker then, however it has ended
 	}
 	to.ReplicaStatuses = counts
@@ -36,7 +36,7 @@ func (k *kind) mirror(job client.Object, specs map[string]*kubeflow.ReplicaSpec,
 		to.ObservedGeneration = s.ObservedGeneration
 	}
 	p := &conditionList{kind: k, job: job, status: &s, shown: to.Conditions, leads: countsAsRunning(specs, counts), begun: begun(counts)}
-	p.leads = p.leads && (!k.batch || p.allRun(specs, counts))
+	p.leads = p.leads && (!k.batchJob || p.allRun(specs, counts))
 	to.Conditions = p.conditions()
 }
 
@@ -122,10 +122,10 @@ func (p *conditionList) state() kubeflow.JobConditionType {
 
 // needed says what a user has to create before the first pod can start. Only the kubelet knows whether it exists. Once a pod has started, it does.
 func (p *conditionList) needed(state kubeflow.JobConditionType) string {
-	if p.needs == "" || p.begun || state != kubeflow.JobCreated {
+	if p.missingMessage == "" || p.begun || state != kubeflow.JobCreated {
 		return ""
 	}
-	return fmt.Sprintf(p.needs, p.job.GetNamespace())
+	return fmt.Sprintf(p.missingMessage, p.job.GetNamespace())
 }
 
 // allRun reports whether all workers run, or have run. It stays true for a job that was shown as running, even while a worker is replaced.
@@ -146,7 +146,7 @@ func (p *conditionList) allRun(specs map[string]*kubeflow.ReplicaSpec, counts ma
 func (p *conditionList) whyFailed() string {
 	c := conditionOf(p.status, v1beta1.ConditionFailed)
 	switch {
-	case !p.batch || c == nil:
+	case !p.batchJob || c == nil:
 		return p.name + kubeflow.ReasonFailed
 	case c.Reason == v1beta1.ReasonFailed || c.Reason == v1beta1.ReasonSuccessUnreachable: // of the launcher: no other replica decides
 		return batchv1.JobReasonBackoffLimitExceeded

@@ -2,7 +2,6 @@ package kubeflow
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -206,7 +205,7 @@ func launcherEnvironment(job *v2beta1.MPIJob, main *corev1.Container) []corev1.E
 // the value refers to that.
 func sshArguments(main *corev1.Container, otherwise string) string {
 	for _, name := range []string{"PRTE_MCA_plm_rsh_args", "OMPI_MCA_plm_ssh_args", "OMPI_MCA_plm_rsh_args"} {
-		if says(main, name) {
+		if framework.SetsEnv(main, name) {
 			return "$(" + name + ")" // the kubelet replaces it, wherever the value comes from
 		}
 	}
@@ -217,15 +216,10 @@ func sshArguments(main *corev1.Container, otherwise string) string {
 // for example.
 func offer(c *corev1.Container, variables ...corev1.EnvVar) {
 	for _, v := range variables {
-		if !says(c, v.Name) {
+		if !framework.SetsEnv(c, v.Name) {
 			c.Env = append(c.Env, v)
 		}
 	}
-}
-
-// says reports whether a container has one of these variables.
-func says(c *corev1.Container, names ...string) bool {
-	return slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return slices.Contains(names, e.Name) })
 }
 
 // mountKeys mounts the key pair of a Secret in the first container. ssh refuses a key of root that others may read.

@@ -62,7 +62,7 @@ func (k *kind) label(t *corev1.PodTemplateSpec, job, name, leader string) {
 	t.Labels[kubeflow.LabelReplicaIndex] = "$(rank)"
 	delete(t.Labels, kubeflow.LabelJobRole)
 	switch {
-	case k.roles:
+	case k.roleIsType:
 		t.Labels[kubeflow.LabelJobRole] = name
 	case name != leader:
 	case name == worker:

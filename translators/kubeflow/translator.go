@@ -82,7 +82,7 @@ func serveMPIJobs(compile func(*v2beta1.MPIJob) (framework.Program, error), k *k
 
 // withoutNeeds returns a kind whose pods need nothing that the user has to create.
 func withoutNeeds(k kind) *kind {
-	k.needs = ""
+	k.missingMessage = ""
 	return &k
 }
 

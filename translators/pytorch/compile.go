@@ -35,7 +35,7 @@ func Compile(job *v1beta1.PyTorchTrainingJob) (framework.Program, error) {
 		return program, fmt.Errorf("spec.replicaSpecs is empty: give at least one replica spec")
 	}
 	c := &compilation{program: &program, job: job, store: hasStore(job)}
-	c.decide()
+	c.setFinishRules()
 	framework.ApplyRunPolicy(&program.Spec, job.Spec.RunPolicy)
 	c.together = program.Spec.RestartScope == v1beta1.RestartScopeJob && !job.Spec.Elastic.IsOn()
 	c.static = c.together && isStatic(job)
@@ -102,11 +102,11 @@ func (p *compilation) connect() error {
 	return p.addStore()
 }
 
-// decide sets what ends the job, and what a restart replaces by default. The job succeeds when its master does. Only an elastic job whose minimum is below
+// setFinishRules sets what ends the job, and what a restart replaces by default. The job succeeds when its master does. Only an elastic job whose minimum is below
 // its maximum can go on without a replica, as long as it has its master. In other jobs WORLD_SIZE, or torchrun's number of nodes, is fixed: the other
 // replicas would wait for the lost one for ever. Plain processes cannot take in a new peer, so all start again. torchrun's agents can, if torchrun may
 // restart its processes.
-func (p *compilation) decide() {
+func (p *compilation) setFinishRules() {
 	spec, job := &p.program.Spec, p.job
 	rule := v1beta1.FinishRule{job.Spec.ReplicaSpecs[0].Type: {intstr.FromInt32(0)}}
 	spec.SuccessRules = []v1beta1.FinishRule{rule}
@@ -114,9 +114,9 @@ func (p *compilation) decide() {
 		spec.RestartScope = v1beta1.RestartScopeJob
 	}
 	if job.Spec.Elastic.IsOn() && p.store {
-		spec.SuccessRules = anyone(job)
+		spec.SuccessRules = anyReplicaRules(job)
 	}
-	spec.FailureRules = anyone(job)
+	spec.FailureRules = anyReplicaRules(job)
 	if canDoWithout(job.Spec.Elastic) {
 		spec.FailureRules = []v1beta1.FinishRule{rule}
 	}
@@ -127,9 +127,9 @@ func canDoWithout(e *v1beta1.ElasticConfig) bool {
 	return e.IsOn() && ptr.Deref(e.MinReplicas, 1) < ptr.Deref(e.MaxReplicas, 1)
 }
 
-// anyone returns a rule for each type that any one replica of it fulfils. An elastic job with a store succeeds by them. torchrun's agents end only when
+// anyReplicaRules returns a rule for each type that any one replica of it fulfils. An elastic job with a store succeeds by them. torchrun's agents end only when
 // all training processes have ended. A master that is lost just then would come back to a rendezvous that is closed.
-func anyone(job *v1beta1.PyTorchTrainingJob) (rules []v1beta1.FinishRule) {
+func anyReplicaRules(job *v1beta1.PyTorchTrainingJob) (rules []v1beta1.FinishRule) {
 	for i := range job.Spec.ReplicaSpecs {
 		rules = append(rules, framework.AnyOf(job.Spec.ReplicaSpecs[i].Type))
 	}

@@ -51,22 +51,22 @@ func Available(d *appsv1.Deployment) bool {
 
 // Status returns the state of a TensorBoard. The same Seen always has the same state, so a TensorBoard in which nothing changes costs no write.
 func (b Board) Status(seen Seen) *v1beta1.DependentStatus {
-	s := base(b.Deployment)
+	s := newStatus(b.Deployment)
 	s.Action = seen.Action
 	switch {
 	case seen.Deployment == nil:
-		return say(s, corev1.EventTypeNormal, ReasonMissing, "There is no Deployment "+s.Name+", and none is made for a job that has finished. To see its logs, start a TensorBoard of your own, or run the job again.")
+		return withReason(s, corev1.EventTypeNormal, ReasonMissing, "There is no Deployment "+s.Name+", and none is made for a job that has finished. To see its logs, start a TensorBoard of your own, or run the job again.")
 	case seen.Service == nil:
-		s.Dependent = refer(seen.Deployment)
-		return say(s, corev1.EventTypeNormal, ReasonMissing, "There is no Service "+s.Name+", and none is made for a job that has finished. Open it with: kubectl port-forward -n "+b.Deployment.Namespace+" deployment/"+s.Name+" 6006, at http://localhost:6006")
+		s.Dependent = referenceTo(seen.Deployment)
+		return withReason(s, corev1.EventTypeNormal, ReasonMissing, "There is no Service "+s.Name+", and none is made for a job that has finished. Open it with: kubectl port-forward -n "+b.Deployment.Namespace+" deployment/"+s.Name+" 6006, at http://localhost:6006")
 	}
-	s.Dependent = refer(seen.Deployment)
+	s.Dependent = referenceTo(seen.Deployment)
 	if *b.Deployment.Spec.Replicas == 0 {
-		return say(s, corev1.EventTypeNormal, ReasonSuspended, "It has no pod, as spec.tensorboardSpec.suspend asks for. Set it to false to have it back.")
+		return withReason(s, corev1.EventTypeNormal, ReasonSuspended, "It has no pod, as spec.tensorboardSpec.suspend asks for. Set it to false to have it back.")
 	}
 	if Available(seen.Deployment) {
 		s.Ready = true
-		return say(s, corev1.EventTypeNormal, ReasonReady, fmt.Sprintf("TensorBoard [%s] is ready. Open it with: kubectl port-forward -n %s service/%s %d:%d, at http://localhost:%d",
+		return withReason(s, corev1.EventTypeNormal, ReasonReady, fmt.Sprintf("TensorBoard [%s] is ready. Open it with: kubectl port-forward -n %s service/%s %d:%d, at http://localhost:%d",
 			s.Name, b.Deployment.Namespace, s.Name, port, servicePort, port))
 	}
 	return unavailable(s, seen)
@@ -75,12 +75,12 @@ func (b Board) Status(seen Seen) *v1beta1.DependentStatus {
 // Unreadable returns the state of a TensorBoard for which Build returned an error.
 func Unreadable(owner metav1.Object, err error) *v1beta1.DependentStatus {
 	s := &v1beta1.DependentStatus{Name: Name(owner), Action: ActionNone}
-	return say(s, corev1.EventTypeWarning, ReasonUnreadable, err.Error()+". Until then what is there stays as it is.")
+	return withReason(s, corev1.EventTypeWarning, ReasonUnreadable, err.Error()+". Until then what is there stays as it is.")
 }
 
 // Refused returns the state of a TensorBoard that the apiserver refuses, or whose name is taken.
 func (b Board) Refused(reason, message string) *v1beta1.DependentStatus {
-	s := base(b.Deployment)
+	s := newStatus(b.Deployment)
 	s.Action = ActionNone
 	switch reason {
 	case v1beta1.ReasonNameConflict:
@@ -90,18 +90,18 @@ func (b Board) Refused(reason, message string) *v1beta1.DependentStatus {
 	default:
 		message += ". The operator keeps trying."
 	}
-	return say(s, corev1.EventTypeWarning, reason, message)
+	return withReason(s, corev1.EventTypeWarning, reason, message)
 }
 
-func base(d *appsv1.Deployment) *v1beta1.DependentStatus {
+func newStatus(d *appsv1.Deployment) *v1beta1.DependentStatus {
 	return &v1beta1.DependentStatus{Name: d.Name}
 }
 
-func refer(d *appsv1.Deployment) *corev1.ObjectReference {
+func referenceTo(d *appsv1.Deployment) *corev1.ObjectReference {
 	return &corev1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: d.Namespace, Name: d.Name, UID: d.UID}
 }
 
-func say(s *v1beta1.DependentStatus, kind, reason, note string) *v1beta1.DependentStatus {
+func withReason(s *v1beta1.DependentStatus, kind, reason, note string) *v1beta1.DependentStatus {
 	s.Type, s.Reason, s.Note = kind, reason, note
 	return s
 }
@@ -110,28 +110,28 @@ func say(s *v1beta1.DependentStatus, kind, reason, note string) *v1beta1.Depende
 func unavailable(s *v1beta1.DependentStatus, seen Seen) *v1beta1.DependentStatus {
 	for _, c := range seen.Deployment.Status.Conditions {
 		if c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue {
-			return say(s, corev1.EventTypeWarning, ReasonNotReady, "Its pod cannot be created: "+c.Message)
+			return withReason(s, corev1.EventTypeWarning, ReasonNotReady, "Its pod cannot be created: "+c.Message)
 		}
 	}
 	pod := newest(seen.Pods)
 	if pod == nil {
-		return say(s, corev1.EventTypeNormal, ReasonNotReady, "It waits for its pod.")
+		return withReason(s, corev1.EventTypeNormal, ReasonNotReady, "It waits for its pod.")
 	}
 	if message, is := unscheduled(pod); is {
 		reason := ReasonNotReady
 		if strings.Contains(message, "persistentvolumeclaim") {
 			reason = ReasonUnreadable
 		}
-		return say(s, corev1.EventTypeWarning, reason, fmt.Sprintf("Pod %s is not scheduled: %s", pod.Name, message))
+		return withReason(s, corev1.EventTypeWarning, reason, fmt.Sprintf("Pod %s is not scheduled: %s", pod.Name, message))
 	}
 	for _, name := range []string{component, fetchName} {
 		for _, c := range pod.Status.ContainerStatuses {
-			if c.Name == name && trouble(s, pod.Name, c) {
+			if c.Name == name && explain(s, pod.Name, c) {
 				return s
 			}
 		}
 	}
-	return say(s, corev1.EventTypeNormal, ReasonNotReady, fmt.Sprintf("Pod %s is being started. If that lasts, kubectl describe pod %s says what it waits for: a volume, for example.", pod.Name, pod.Name))
+	return withReason(s, corev1.EventTypeNormal, ReasonNotReady, fmt.Sprintf("Pod %s is being started. If that lasts, kubectl describe pod %s says what it waits for: a volume, for example.", pod.Name, pod.Name))
 }
 
 // unscheduled says why the scheduler finds no node for a pod, if that is so.
@@ -158,10 +158,10 @@ func newest(pods []corev1.Pod) *corev1.Pod {
 	return best
 }
 
-// trouble says why a container is not ready, and reports whether there was anything to say. Its words do not change while the trouble lasts, because each
+// explain says why a container is not ready, and reports whether there was anything to say. Its words do not change while the trouble lasts, because each
 // change would be a write. So a container that keeps ending is described by its last end, and not by what it does now. And the two reasons between which
 // the kubelet alternates, if it cannot pull an image, have the same words.
-func trouble(s *v1beta1.DependentStatus, pod string, c corev1.ContainerStatus) bool {
+func explain(s *v1beta1.DependentStatus, pod string, c corev1.ContainerStatus) bool {
 	if c.Ready {
 		return false
 	}
@@ -176,24 +176,24 @@ func trouble(s *v1beta1.DependentStatus, pod string, c corev1.ContainerStatus) b
 	waiting := c.State.Waiting
 	switch {
 	case ended != nil:
-		say(s, corev1.EventTypeWarning, reason, fmt.Sprintf("Container %s of pod %s ended with exit code %d, and is started again: %s%s",
-			c.Name, pod, ended.ExitCode, last(ended.Message), hint(ended)))
+		withReason(s, corev1.EventTypeWarning, reason, fmt.Sprintf("Container %s of pod %s ended with exit code %d, and is started again: %s%s",
+			c.Name, pod, ended.ExitCode, tail(ended.Message), advice(ended)))
 	case waiting != nil && slices.Contains(v1beta1.PullReasons, waiting.Reason):
-		say(s, corev1.EventTypeWarning, ReasonNotReady, fmt.Sprintf("The image %s cannot be pulled: correct spec.tensorboardSpec.image, or the pull secret; kubectl describe pod %s says more.", c.Image, pod))
+		withReason(s, corev1.EventTypeWarning, ReasonNotReady, fmt.Sprintf("The image %s cannot be pulled: correct spec.tensorboardSpec.image, or the pull secret; kubectl describe pod %s says more.", c.Image, pod))
 	case waiting != nil && waiting.Message != "":
-		say(s, corev1.EventTypeWarning, reason, fmt.Sprintf("Container %s of pod %s cannot start: %s: %s", c.Name, pod, waiting.Reason, waiting.Message))
+		withReason(s, corev1.EventTypeWarning, reason, fmt.Sprintf("Container %s of pod %s cannot start: %s: %s", c.Name, pod, waiting.Reason, waiting.Message))
 	case c.State.Running != nil && c.Name == fetchName:
-		say(s, corev1.EventTypeWarning, reason, fmt.Sprintf("Some logs cannot be fetched; kubectl logs %s -c %s says which. It goes on trying.", pod, fetchName))
+		withReason(s, corev1.EventTypeWarning, reason, fmt.Sprintf("Some logs cannot be fetched; kubectl logs %s -c %s says which. It goes on trying.", pod, fetchName))
 	case c.State.Running != nil:
-		say(s, corev1.EventTypeNormal, reason, fmt.Sprintf("Pod %s runs, and TensorBoard does not answer yet.", pod))
+		withReason(s, corev1.EventTypeNormal, reason, fmt.Sprintf("Pod %s runs, and TensorBoard does not answer yet.", pod))
 	default:
 		return false
 	}
 	return true
 }
 
-// last returns the end of a message, where a program says why it ended.
-func last(message string) string {
+// tail returns the end of a message, where a program says why it ended.
+func tail(message string) string {
 	message = strings.TrimSpace(message)
 	if len(message) > 500 {
 		message = "..." + strings.ToValidUTF8(message[len(message)-500:], "")
@@ -201,7 +201,7 @@ func last(message string) string {
 	return message
 }
 
-func hint(t *corev1.ContainerStateTerminated) string {
+func advice(t *corev1.ContainerStateTerminated) string {
 	switch {
 	case t.Reason == "OOMKilled":
 		return " (out of memory: raise spec.tensorboardSpec.resources)"

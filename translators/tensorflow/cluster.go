@@ -27,7 +27,7 @@ const (
 	maxString = 131072
 )
 
-// cluster is the TensorFlow cluster of a job.
+// cluster is the TensorFlow cluster of a job. TFJobs need another one: see package kubeflow.
 type cluster struct {
 	job   string
 	tasks []tasks // in the order of TF_CONFIG

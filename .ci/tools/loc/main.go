@@ -147,7 +147,7 @@ func countOf(name string, text []byte) (kind string, lines int) {
 }
 
 // forTests are folders whose Go serves tests alone, also where they stood in earlier commits.
-var forTests = []string{"e2e/", "controllers/simulator/", "kernel/kerneltest/", "kernel/queue/queuetest/", "translators/translatortest/"}
+var forTests = []string{"e2e/", "controllers/simulator/", "kernel/kerneltest/", "kernel/kueue/kueuetest/", "translators/translatortest/"}
 
 var generated = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
 

@@ -171,6 +171,9 @@ const (
 	JobUnknown JobPhase = "Unknown"
 )
 
+// IsFinal reports whether a job in this phase is over.
+func (p JobPhase) IsFinal() bool { return p == JobSucceeded || p == JobFailed }
+
 // TaskStatus is the observed state of the replicas of one type.
 type TaskStatus struct {
 	// type is the replica type.

@@ -158,7 +158,7 @@ func (j *job) connect(ctx context.Context, pod *corev1.Pod, _ string, in io.Read
 // work is of a user of this job.
 func (j *job) work(local, to string) (w *code.Work, out, problems *buffer) {
 	out, problems = &buffer{}, &buffer{}
-	w = &code.Work{Restarts: true, Connect: j.connect, Out: out, Err: problems, Again: "kubectl gj restart gj/mnist -n team"}
+	w = &code.Work{Restarts: true, Connect: j.connect, Out: out, Err: problems, RestartCommand: "kubectl gj restart gj/mnist -n team"}
 	if local != "" {
 		folder, err := code.NewFolder(local+":"+to, nil)
 		require.NoError(j, err)

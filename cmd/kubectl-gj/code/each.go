@@ -55,7 +55,7 @@ func (w *Work) each(all []*session, r develop.Request, stream []byte) (waits []s
 			a, err := s.ask(r, stream)
 			note(i, a, err)
 			if err == nil && w.Restarts && (r.Do == develop.Stop || r.Do == develop.Apply) {
-				if err := s.stay(done, cmp.Or(w.pulse, develop.Patience/4), w.Grace); err != nil {
+				if err := s.stay(done, cmp.Or(w.heartbeat, develop.Patience/4), w.Grace); err != nil {
 					failed[i] = fmt.Errorf("%s: %w", s.name, err)
 				}
 			}

@@ -29,18 +29,18 @@ type Work struct {
 	Grace time.Duration
 	// Connect reaches pods.
 	Connect Connect
-	// Again is the command that begins the code again.
-	Again string
+	// RestartCommand is the command that begins the code again.
+	RestartCommand string
 	// Out gets what was done, Err what is to be said of it.
 	Out, Err io.Writer
 
-	last    Snapshot // the files that were sent last
-	have    map[types.UID]bool
-	brought map[string]bool // files that were sent ever
-	gone    []string        // those of them that the pods were told to delete
-	told    bool            // what a new pod lacks
-	pulse   time.Duration   // how often a wrapper hears that it is still waited with
-	most    time.Duration   // how long it may take to answer
+	lastSent        Snapshot           // the files that were sent last
+	upToDate        map[types.UID]bool // the pods that have these files
+	everSent        map[string]bool    // files that were sent ever
+	deleted         []string           // those of them that the pods were told to delete
+	warnedOfNewPods bool               // that a new pod has the code of its image again
+	heartbeat       time.Duration      // how often a wrapper hears that it is still waited for
+	answerTimeout   time.Duration      // how long a wrapper may take to answer
 }
 
 // slow is how long a step may take before those are named that it waits for.
@@ -101,14 +101,14 @@ func (w *Work) round(ctx context.Context, f *jobs.Family, files Snapshot) error 
 			return err
 		}
 	}
-	w.have = nil // until all has gone well
+	w.upToDate = nil // until all has gone well
 	gone, fresh := w.bring(changed, files)
 	lasts, begin, end := lasting(ctx)
 	defer end()
 	sessions := make([]*session, len(members))
 	for i, m := range members {
 		sessions[i] = connect(lasts, w.Connect, m)
-		sessions[i].most = cmp.Or(w.most, develop.Patience)
+		sessions[i].most = cmp.Or(w.answerTimeout, develop.Patience)
 	}
 	defer leaveAll(sessions)
 	waits, err := w.steps(sessions, stream, gone, begin)
@@ -121,9 +121,9 @@ func (w *Work) round(ctx context.Context, f *jobs.Family, files Snapshot) error 
 	case err != nil:
 		return err
 	}
-	w.last, w.have, w.gone = files, map[types.UID]bool{}, gone
+	w.lastSent, w.upToDate, w.deleted = files, map[types.UID]bool{}, gone
 	for _, m := range members {
-		w.have[m.pod.UID] = true
+		w.upToDate[m.pod.UID] = true
 	}
 	w.tell(changed, fresh, waits, len(members), time.Since(began))
 	return nil
@@ -149,29 +149,29 @@ func lasting(ctx context.Context) (lasts context.Context, begin func() bool, end
 
 // bring notes files that pods get. It returns those that were brought ever and are gone here, and of them those that pods were not told of.
 func (w *Work) bring(changed []string, files Snapshot) (gone, fresh []string) {
-	for name := range w.brought {
+	for name := range w.everSent {
 		if _, has := files[name]; !has {
 			gone = append(gone, name)
 		}
 	}
 	slices.Sort(gone)
-	if w.brought == nil {
-		w.brought = map[string]bool{}
+	if w.everSent == nil {
+		w.everSent = map[string]bool{}
 	}
 	for _, name := range changed {
-		w.brought[name] = true
+		w.everSent[name] = true
 	}
-	return gone, slices.DeleteFunc(slices.Clone(gone), func(name string) bool { return slices.Contains(w.gone, name) })
+	return gone, slices.DeleteFunc(slices.Clone(gone), func(name string) bool { return slices.Contains(w.deleted, name) })
 }
 
 // before are the files that all pods have; nil if a pod is new.
 func (w *Work) before(members []member) Snapshot {
 	for _, m := range members {
-		if !w.have[m.pod.UID] {
+		if !w.upToDate[m.pod.UID] {
 			return nil
 		}
 	}
-	return w.last
+	return w.lastSent
 }
 
 // leaveAll ends connections, all at once.
@@ -245,13 +245,13 @@ func (w *Work) tell(changed, gone, waits []string, replicas int, took time.Durat
 	case w.Restarts:
 		fmt.Fprintf(w.Out, "the code has begun again in %s after %.1f s; that counts as no restart\n", counted(replicas-len(waits), "replica"), took.Seconds())
 	default:
-		fmt.Fprintf(w.Out, "the code runs on as it was begun: `%s` begins it again\n", w.Again)
+		fmt.Fprintf(w.Out, "the code runs on as it was begun: `%s` begins it again\n", w.RestartCommand)
 	}
 	if len(waits) > 0 {
 		fmt.Fprintf(w.Err, "%s: waits for an order of the operator, and begins by that\n", some(waits))
 	}
-	if w.Folder != nil && !w.told {
-		w.told = true
+	if w.Folder != nil && !w.warnedOfNewPods {
+		w.warnedOfNewPods = true
 		fmt.Fprintln(w.Err, "A new pod has the code of its image again: after a drain, a lost node, a pause, or a restart that replaces pods. Build an image once the code is right")
 	}
 }

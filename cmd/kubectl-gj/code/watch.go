@@ -21,8 +21,8 @@ const (
 )
 
 // Watch does the work now and at each save, until the context or the job ends. What does not go is said, and the next save tries again.
-// Again reads the job anew.
-func (w *Work) Watch(ctx context.Context, f *jobs.Family, again func(context.Context) (*jobs.Family, error)) error {
+// The function reread reads the job anew.
+func (w *Work) Watch(ctx context.Context, f *jobs.Family, reread func(context.Context) (*jobs.Family, error)) error {
 	var seen, done Snapshot // as last looked at; as last worked with
 	var said string
 	var due time.Time // when to try again without a save; zero: never
@@ -44,7 +44,7 @@ func (w *Work) Watch(ctx context.Context, f *jobs.Family, again func(context.Con
 			w.sayLeft(left)
 		}
 		done = files
-		if due, err = w.atSave(ctx, f, again, files, &said); err != nil {
+		if due, err = w.atSave(ctx, f, reread, files, &said); err != nil {
 			return err
 		}
 	}
@@ -68,8 +68,8 @@ func (w *Work) restless(seen, files Snapshot, rested *time.Time) error {
 func isDue(at time.Time) bool { return !at.IsZero() && !time.Now().Before(at) }
 
 // atSave does the work for a save. It returns when to try again what does not go, and an error only if no later save can go.
-func (w *Work) atSave(ctx context.Context, f *jobs.Family, again func(context.Context) (*jobs.Family, error), files Snapshot, said *string) (due time.Time, err error) {
-	err = w.roundOf(ctx, f, again, files)
+func (w *Work) atSave(ctx context.Context, f *jobs.Family, reread func(context.Context) (*jobs.Family, error), files Snapshot, said *string) (due time.Time, err error) {
+	err = w.roundOf(ctx, f, reread, files)
 	switch {
 	case err == nil:
 		*said = ""
@@ -92,8 +92,8 @@ func (s Snapshot) equals(other Snapshot) bool {
 }
 
 // roundOf does the work in the pods that a job has now.
-func (w *Work) roundOf(ctx context.Context, f *jobs.Family, again func(context.Context) (*jobs.Family, error), files Snapshot) error {
-	now, err := again(ctx)
+func (w *Work) roundOf(ctx context.Context, f *jobs.Family, reread func(context.Context) (*jobs.Family, error), files Snapshot) error {
+	now, err := reread(ctx)
 	switch {
 	case err == nil:
 		return w.round(ctx, now, files)

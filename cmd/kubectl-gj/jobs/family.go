@@ -118,14 +118,16 @@ func (f *Family) Is(t v1beta1.JobConditionType) bool {
 }
 
 // IsOver reports whether the job has succeeded or failed.
-func (f *Family) IsOver() bool {
-	phase := f.Phase()
-	return phase == v1beta1.JobSucceeded || phase == v1beta1.JobFailed
-}
+func (f *Family) IsOver() bool { return f.Phase().IsFinal() }
 
 // Refuses reports whether the job goes on as it was before its last edit, which cannot run.
 func (f *Family) Refuses() bool {
-	return f.Condition(v1beta1.ConditionBlocked).Reason == v1beta1.ReasonInvalidSpec
+	switch f.Condition(v1beta1.ConditionBlocked).Reason {
+	case v1beta1.ReasonInvalidSpec, v1beta1.ReasonInvalidDefinition, v1beta1.ReasonRevisionUnknown:
+		return true
+	default:
+		return false
+	}
 }
 
 // IsCurrent reports whether the job's status answers to its spec as it is now.

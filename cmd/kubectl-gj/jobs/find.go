@@ -100,8 +100,8 @@ func ownerOf(job client.Object) *metav1.OwnerReference {
 	return metav1.GetControllerOf(job)
 }
 
-// Again reads a family anew.
-func (f *Family) Again(ctx context.Context, c client.Reader) (*Family, error) {
+// Reread reads a family anew.
+func (f *Family) Reread(ctx context.Context, c client.Reader) (*Family, error) {
 	job, err := get(ctx, c, f.Job.GetNamespace(), f.Job.GetName(), f.Kind)
 	if err != nil {
 		return nil, err

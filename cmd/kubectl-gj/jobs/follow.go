@@ -19,8 +19,8 @@ import (
 const (
 	// pace is the shortest time between two looks: a job of thousands of pods changes all the time.
 	pace = 200 * time.Millisecond
-	// again is how long to wait after a watch or a read has failed.
-	again = time.Second
+	// retryAfter is how long to wait after a watch or a read has failed.
+	retryAfter = time.Second
 	// warned is how long to wait before a pod that is being made is looked at again: its events are not watched.
 	warned = 5 * time.Second
 )
@@ -42,12 +42,12 @@ func Follow(ctx context.Context, c client.WithWatch, f *Family, look func(*Famil
 		case <-changed:
 		case <-f.perhapsWarned():
 		}
-		next, err := f.Again(ctx, c)
-		for ; err != nil; next, err = f.Again(ctx, c) {
+		next, err := f.Reread(ctx, c)
+		for ; err != nil; next, err = f.Reread(ctx, c) {
 			if final(err) {
 				return err
 			}
-			if err := pause(ctx, again); err != nil {
+			if err := pause(ctx, retryAfter); err != nil {
 				return err
 			}
 		}
@@ -119,6 +119,6 @@ func watch(ctx context.Context, c client.WithWatch, changed chan<- struct{}, nam
 			events.Stop()
 		}
 		tell()
-		_ = pause(ctx, again)
+		_ = pause(ctx, retryAfter)
 	}
 }

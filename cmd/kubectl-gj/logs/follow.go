@@ -148,7 +148,7 @@ func (s *streams) drain(ctx context.Context, c client.Reader, f *jobs.Family) {
 		if !sleep(ctx, reattach) {
 			return
 		}
-		next, err := f.Again(ctx, c)
+		next, err := f.Reread(ctx, c)
 		if apierrors.IsNotFound(err) {
 			s.leave(nil) // the job was deleted, and its pods are
 			return

@@ -49,9 +49,9 @@ func (p *program) sync() *cobra.Command {
 			}
 			w.Restarts = w.Restarts || watch
 			w.Connect, w.Out, w.Err = code.Exec(s.config), p.Out, p.ErrOut
-			w.Again = f.Command("restart", "")
+			w.RestartCommand = f.Command("restart", "")
 			if watch {
-				return w.Watch(c.Context(), f, func(ctx context.Context) (*jobs.Family, error) { return f.Again(ctx, s) })
+				return w.Watch(c.Context(), f, func(ctx context.Context) (*jobs.Family, error) { return f.Reread(ctx, s) })
 			}
 			return w.Once(c.Context(), f)
 		},

@@ -121,7 +121,7 @@ func isForeign(q question) *Answer {
 
 // isUnserved says that no definition serves the kind of a job that is not over.
 func isUnserved(q question) *Answer {
-	if q.Definition == nil || q.Definition.Serves || q.Phase() == v1beta1.JobSucceeded || q.Phase() == v1beta1.JobFailed {
+	if q.Definition == nil || q.Definition.Serves || q.Phase().IsFinal() {
 		return nil
 	}
 	why := fmt.Sprintf("TrainingFramework %s does not serve the kind %s: %s", q.Definition.Name, q.Kind.Kind, sentence(q.Definition.Message))

@@ -17,17 +17,17 @@ import (
 
 // developer is somebody who is served.
 type developer struct {
-	ready   bool                  // no code is started, and a failure is no failure
-	late    bool                  // was silent for too long
-	until   time.Time             // when the wrapper goes on by itself
-	stopped chan<- develop.Answer // who waits for the end of the code; nil if nobody does
+	ready     bool                  // no code is started, and a failure is no failure
+	wasSilent bool                  // was silent for too long
+	until     time.Time             // when the wrapper goes on by itself
+	stopped   chan<- develop.Answer // who waits for the end of the code; nil if nobody does
 }
 
-// developerRequest is what a developer asks for. Without a reply it is to leave.
+// developerRequest is what a developer asks for. A request without a reply says that the developer leaves.
 type developerRequest struct {
-	of    *developer
-	asked develop.Request
-	reply chan<- develop.Answer
+	from    *developer
+	request develop.Request
+	reply   chan<- develop.Answer
 }
 
 // listenForDevelopers opens the socket for developers. Code runs without it, too.
@@ -57,15 +57,15 @@ func (w *wrapper) serve(c net.Conn) {
 	defer c.Close()
 	_ = c.SetDeadline(time.Now().Add(develop.LongestVisit))
 	d := &developer{}
-	defer func() { w.developerRequests <- developerRequest{of: d} }()
+	defer func() { w.developerRequests <- developerRequest{from: d} }()
 	answers := json.NewEncoder(c)
 	for requests := json.NewDecoder(c); ; {
-		var asked develop.Request
-		if requests.Decode(&asked) != nil {
+		var request develop.Request
+		if requests.Decode(&request) != nil {
 			return
 		}
 		reply := make(chan develop.Answer, 1)
-		w.developerRequests <- developerRequest{of: d, asked: asked, reply: reply}
+		w.developerRequests <- developerRequest{from: d, request: request, reply: reply}
 		if answers.Encode(<-reply) != nil {
 			return
 		}
@@ -76,13 +76,13 @@ func (w *wrapper) serve(c net.Conn) {
 func (w *wrapper) handleDeveloper(q developerRequest) {
 	switch {
 	case q.reply == nil:
-		if w.developer == q.of {
+		if w.developer == q.from {
 			w.developer = nil
 		}
-	case w.developer == nil && q.asked.Do == develop.Open:
-		w.developer = q.of
+	case w.developer == nil && q.request.Do == develop.Open:
+		w.developer = q.from
 		q.reply <- develop.Answer{}
-	case w.developer != q.of:
+	case w.developer != q.from:
 		q.reply <- develop.Answer{Busy: true}
 	default:
 		w.carryOut(w.developer, q)
@@ -91,43 +91,43 @@ func (w *wrapper) handleDeveloper(q developerRequest) {
 
 // carryOut does what the developer asks for who is served. It answers a stop later: see attendDeveloper.
 func (w *wrapper) carryOut(d *developer, q developerRequest) {
-	switch why := w.isLeaving(); {
-	case q.asked.Do == develop.Ready && why != "":
+	switch why := w.whyLeaving(); {
+	case q.request.Do == develop.Ready && why != "":
 		q.reply <- develop.Answer{Error: why}
-	case q.asked.Do == develop.Ready && !d.late:
-		d.ready, d.until = true, time.Now().Add(w.within(q.asked.Grace)+w.patience)
+	case q.request.Do == develop.Ready && !d.wasSilent:
+		d.ready, d.until = true, time.Now().Add(w.stopTime(q.request.Grace)+w.patience)
 		q.reply <- develop.Answer{}
-	case q.asked.Do == develop.Stop && d.ready:
+	case q.request.Do == develop.Stop && d.ready:
 		d.stopped = q.reply
 		if w.child != 0 && !w.stopping && !w.hung {
-			w.again = true
-			w.stopWithin(w.within(q.asked.Grace))
+			w.mustRunAgain = true
+			w.stopWithin(w.stopTime(q.request.Grace))
 		}
-	case q.asked.Do == develop.Start && d.ready:
+	case q.request.Do == develop.Start && d.ready:
 		d.ready = false
 		w.obey()
-		q.reply <- w.begun()
+		q.reply <- w.answerToStart()
 	default:
-		q.reply <- develop.Answer{Error: "the wrapper cannot " + q.asked.Do + " now: it goes on by itself if it hears nothing for " + w.patience.String()}
+		q.reply <- develop.Answer{Error: "the wrapper cannot " + q.request.Do + " now: it goes on by itself if it hears nothing for " + w.patience.String()}
 	}
 }
 
-// isLeaving says why no code is begun again in this container.
-func (w *wrapper) isLeaving() string {
+// whyLeaving says why no code is begun again in this container.
+func (w *wrapper) whyLeaving() string {
 	switch {
 	case w.podEnds || w.over:
 		return "the pod is being ended"
 	case w.hung:
 		return "the code hangs, and is being ended"
-	case w.held != nil:
+	case w.heldEnd != nil:
 		return "the code has failed, and waits for the operator to begin it again"
 	default:
 		return ""
 	}
 }
 
-// within is how long code may take to end that a developer stops.
-func (w *wrapper) within(grace time.Duration) time.Duration {
+// stopTime is how long code may take to end that a developer stops.
+func (w *wrapper) stopTime(grace time.Duration) time.Duration {
 	if grace <= 0 || grace > w.grace {
 		return w.grace
 	}
@@ -140,16 +140,16 @@ func (w *wrapper) attendDeveloper() {
 	switch {
 	case d == nil:
 	case d.stopped != nil && w.child == 0 && !w.draining:
-		d.stopped <- develop.Answer{Error: w.isLeaving()}
+		d.stopped <- develop.Answer{Error: w.whyLeaving()}
 		d.stopped, d.until = nil, time.Now().Add(w.patience)
 	case d.ready && d.stopped == nil && time.Now().After(d.until):
 		w.say("a developer has stopped the code, and said nothing for %s: it goes on", w.patience)
-		d.ready, d.late = false, true
+		d.ready, d.wasSilent = false, true
 	}
 }
 
-// begun says what has come of a start.
-func (w *wrapper) begun() develop.Answer {
+// answerToStart says what has come of a start.
+func (w *wrapper) answerToStart() develop.Answer {
 	if w.over {
 		return develop.Answer{Error: "its command cannot be run: the container's log says why"}
 	}

@@ -102,7 +102,7 @@ func TestADeveloperReplacesTheCodeOfAnAttempt(t *testing.T) {
 	p.order(2, 2, 1)
 	words := filepath.Join(p.dir, "words")
 	require.NoError(t, os.WriteFile(words, []byte("of the old code"), 0o600))
-	c := p.wrap([]string{"-grace=1m", "-last-words=" + words}, "sh", "-c", script, "$(genericjob/attempt)")
+	c := p.wrap([]string{"-grace=1m", "-termination-message=" + words}, "sh", "-c", script, "$(genericjob/attempt)")
 	p.run(c)
 	p.awaitLog("old 2")
 	v := p.visit()

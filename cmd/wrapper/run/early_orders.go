@@ -32,8 +32,8 @@ func (w *wrapper) volumeOrder() (o inplace.Order, err error) {
 
 // order returns the last order that is known: the volume's, or one that came with a question.
 func (w *wrapper) order() (inplace.Order, error) {
-	if w.fixed != nil {
-		return *w.fixed, nil
+	if w.fixedOrder != nil {
+		return *w.fixedOrder, nil
 	}
 	o, err := w.volumeOrder()
 	if w.Order != nil && (err != nil || w.Order.After(o)) {
@@ -62,7 +62,7 @@ func (w *wrapper) keepOrder(o inplace.Order) {
 // rejectUnconfirmedOrder ends a wrapper that waits by an order which the volume has not shown in all the time: nobody gave it. Its code was stopped,
 // so that is a failure. The next wrapper goes by the volume.
 func (w *wrapper) rejectUnconfirmedOrder() {
-	if w.Order == nil || w.child != 0 || w.draining || w.held != nil || w.over || w.awaitsStart() || time.Since(w.confirmedAt) < w.confirmWithin {
+	if w.Order == nil || w.child != 0 || w.draining || w.heldEnd != nil || w.over || w.awaitsStart() || time.Since(w.confirmedAt) < w.confirmWithin {
 		return
 	}
 	madeUp := *w.Order

@@ -30,14 +30,14 @@ func TestNobodyWaitsForEverByAnOrderThatTheVolumeDoesNotShow(t *testing.T) {
 	p := newPod(t)
 	p.order(0, 0, 0)
 	wrapped := func() []string { return []string{"sh", "-c", runsForEver, "$(genericjob/attempt)"} }
-	c := p.wrap([]string{"-vouch=300ms"}, wrapped()...)
+	c := p.wrap([]string{"-confirm-within=300ms"}, wrapped()...)
 	p.run(c)
 	p.awaitLog("begins 0")
 	p.ask(push(1, 0, 0))
 	require.Equal(t, 1, code(t, c), "the operator sees a failure, and orders a new attempt")
 	require.Equal(t, "begins 0; told", p.logged())
 
-	c = p.wrap([]string{"-vouch=300ms"}, wrapped()...)
+	c = p.wrap([]string{"-confirm-within=300ms"}, wrapped()...)
 	p.run(c)
 	p.awaitReport(0, 1)
 	p.order(1, 0, 0)

@@ -7,8 +7,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/output"
 )
 
-// The highest step. Code that has ended tells by it how far it had come: the operator compares that with the time before (failurePolicy.noProgress).
-// So what is told is exact, or nothing is told.
+// The highest step tells how far code had come when it ended. The operator compares it with that of earlier attempts (failurePolicy.noProgress).
+// So the wrapper tells the exact step, or none.
 
 // steps are what an output has told of its steps. Two outputs of a process are read in any order.
 type steps struct {
@@ -58,7 +58,7 @@ func (w *wrapper) furthest() string {
 	return all.String()
 }
 
-// lastFurthest returns the same of code that has ended: all that it has said must have been looked at.
+// lastFurthest returns the highest step of code that has ended; "" if the wrapper has not read all its output yet.
 func (w *wrapper) lastFurthest() string {
 	for _, p := range w.pumps {
 		select {

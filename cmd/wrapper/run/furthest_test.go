@@ -30,7 +30,7 @@ func TestTheHighestStepIsToldWithTheEnd(t *testing.T) {
 			p := newPod(t)
 			p.order(0, 0, 0)
 			file := filepath.Join(p.dir, "words")
-			c := p.wrap([]string{"-last-words=" + file, "-read-output", "-beat-startup=1h", "-beat-steady=1h", tc.line}, "sh", "-c", tc.script)
+			c := p.wrap([]string{"-termination-message=" + file, "-read-output", "-beat-startup=1h", "-beat-steady=1h", tc.line}, "sh", "-c", tc.script)
 			c.Env = append(c.Env, "WORDS="+file)
 			p.run(c)
 			require.Equal(t, 1, code(t, c))
@@ -42,7 +42,7 @@ func TestTheHighestStepIsToldWithTheEnd(t *testing.T) {
 func TestCodeThatHangsTellsItsHighestStep(t *testing.T) {
 	p := newPod(t)
 	p.order(0, 0, 0)
-	c := p.wrap([]string{"-last-words=" + filepath.Join(p.dir, "words"), "-read-output", "-beat-startup=1h", "-beat-steady=1s", "-beat-line=step (?P<step>[0-9]+)"},
+	c := p.wrap([]string{"-termination-message=" + filepath.Join(p.dir, "words"), "-read-output", "-beat-startup=1h", "-beat-steady=1s", "-beat-line=step (?P<step>[0-9]+)"},
 		"sh", "-c", "echo step 41; echo step 42; sleep 100")
 	p.run(c)
 	require.Equal(t, int(output.HangCode), code(t, c))
@@ -57,7 +57,7 @@ func TestTheHighestStepIsReported(t *testing.T) {
 	first := p.wrap(flags, "sh", "-c", "echo step 5; exit 1")
 	p.run(first)
 	require.Equal(t, 1, code(t, first))
-	flags = append(flags, "-last-words="+filepath.Join(p.dir, "words"))
+	flags = append(flags, "-termination-message="+filepath.Join(p.dir, "words"))
 	again := p.wrap(flags, "sh", "-c", "test -e $LOG || { echo > $LOG; echo step 7; exit 1; }; trap 'exit 0' TERM; while :; do sleep 0.05; done")
 	p.run(again)
 	p.order(1, 1, 1)

@@ -52,7 +52,7 @@ func TestTheLastWordsSayWhereCodeHangs(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			p := newPod(t)
 			p.order(0, 0, 0)
-			flags := append(tc.flags, "-beat-line=^step", "-beat-startup=1h", "-beat-steady=3s", "-last-words="+p.words())
+			flags := append(tc.flags, "-beat-line=^step", "-beat-startup=1h", "-beat-steady=3s", "-termination-message="+p.words())
 			c := p.wrap(flags, "python3", train(t, p.dir), how)
 			p.run(c)
 			require.Equal(t, 124, code(t, c))

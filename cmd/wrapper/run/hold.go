@@ -14,23 +14,23 @@ import (
 
 // holds reports whether the wrapper stays though its code has ended with this exit code.
 func (w *wrapper) holds(code int) bool {
-	return code != 0 && w.hold > 0 && w.fixed == nil && !w.podEnds && w.Starts > 1 && time.Since(w.born) < inplace.HoldWithin
+	return code != 0 && w.hold > 0 && w.fixedOrder == nil && !w.podEnds && w.Starts > 1 && time.Since(w.startedAt) < inplace.HoldWithin
 }
 
 // holdEnd notes how the code has ended, and kills the processes that it has left behind.
 func (w *wrapper) holdEnd(code int) {
 	fmt.Fprintf(os.Stderr, "genericjob wrapper: attempt %d has ended with exit code %d; waiting for an order\n", w.Ran, code)
 	w.noteFailure(code, false)
-	w.held = w.ended
+	w.heldEnd = w.codeFailure
 	w.holdExpired, w.draining = time.After(w.hold), true
 }
 
-// release forgets the held end and the last words of an attempt that is over.
+// release forgets the held end of an attempt that is over, and clears its termination message.
 func (w *wrapper) release() {
-	if w.held == nil {
+	if w.heldEnd == nil {
 		return
 	}
-	w.held, w.holdExpired = nil, nil
+	w.heldEnd, w.holdExpired = nil, nil
 	if err := w.writeTerminationMessage(""); err != nil {
 		fmt.Fprintln(os.Stderr, "genericjob wrapper:", err)
 	}

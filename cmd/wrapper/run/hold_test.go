@@ -20,7 +20,7 @@ func secondLife(t *testing.T, hold string) (p *pod, wait func() int, signal func
 	p.order(0, 0, 0)
 	words := filepath.Join(p.dir, "words")
 	script := `echo begins $0 >> $LOG; [ $0 -lt 2 ] || exit 0; [ $0 -lt 1 ] || { sleep 300 >/dev/null 2>&1 & echo $! > $LOG.child; }; printf 'out of luck %600s' $0 > ` + words + `; exit 7`
-	flags := []string{"-hold=" + hold, "-last-words=" + words}
+	flags := []string{"-hold=" + hold, "-termination-message=" + words}
 	first := p.wrap(flags, "sh", "-c", script, "$(genericjob/attempt)")
 	p.run(first)
 	require.Equal(t, 7, code(t, first), "the kubelet starts it again at once")

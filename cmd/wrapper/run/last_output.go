@@ -47,8 +47,8 @@ func (p *pump) end(most int) (text string, at time.Time) {
 	return string(p.kept[max(0, len(p.kept)-most):]), p.wrote
 }
 
-// said returns what the code's output says of its end, by output.Read.
-func (w *wrapper) said() string {
+// lastOutput returns what the last output of the code says of its end, by output.Read.
+func (w *wrapper) lastOutput() string {
 	var best output.Failure
 	var last time.Time
 	for _, p := range w.pumps {
@@ -69,15 +69,15 @@ func (w *wrapper) said() string {
 
 // writeEnd leaves the last words of code that has failed, and the end of its output for the next wrapper of the pod.
 func (w *wrapper) writeEnd(code int) {
-	if code == 0 || !w.reads || len(w.pumps) == 0 { // a heartbeat has pumps, too
+	if code == 0 || !w.readsOutput || len(w.pumps) == 0 { // a heartbeat has pumps, too
 		return
 	}
 	if w.messageFile != "" && w.readTerminationMessage() == "" {
-		if err := w.writeTerminationMessage(w.said()); err != nil {
+		if err := w.writeTerminationMessage(w.lastOutput()); err != nil {
 			w.say("%v", err)
 		}
 	}
-	if w.podEnds || w.fixed != nil {
+	if w.podEnds || w.fixedOrder != nil {
 		return
 	}
 	for _, p := range w.pumps {
@@ -93,9 +93,9 @@ func (w *wrapper) writeEnd(code int) {
 }
 
 // savedAs returns the file with the end of an output of the container before.
-func (w *wrapper) savedAs(p *pump) string { return w.saved(p.to) }
+func (w *wrapper) savedAs(p *pump) string { return w.savedOutput(p.to) }
 
-func (w *wrapper) saved(to *os.File) string {
+func (w *wrapper) savedOutput(to *os.File) string {
 	name := "stderr"
 	if to == os.Stdout {
 		name = "stdout"
@@ -110,7 +110,7 @@ func (w *wrapper) printEarlierOutput() {
 		return
 	}
 	for _, to := range []*os.File{os.Stdout, os.Stderr} {
-		text, err := os.ReadFile(w.saved(to))
+		text, err := os.ReadFile(w.savedOutput(to))
 		if err != nil || len(text) == 0 {
 			continue
 		}
@@ -118,34 +118,34 @@ func (w *wrapper) printEarlierOutput() {
 	}
 }
 
-// forget drops the output of the code before.
-func (w *wrapper) forget() {
-	w.Code, w.ended = 0, nil
+// dropOutput drops the output of the code before.
+func (w *wrapper) dropOutput() {
+	w.Code, w.codeFailure = 0, nil
 	for _, to := range []*os.File{os.Stdout, os.Stderr} {
-		_ = os.Remove(w.saved(to))
+		_ = os.Remove(w.savedOutput(to))
 	}
 }
 
 // noteFailure notes how the code has failed. Asked says that it had been told to end.
 func (w *wrapper) noteFailure(code int, asked bool) {
-	w.ended = &inplace.End{Attempt: w.Ran, Code: int32(code), Began: w.began.UTC(), Ended: time.Now().UTC(), Message: w.readTerminationMessage(), Asked: asked}
+	w.codeFailure = &inplace.End{Attempt: w.Ran, Code: int32(code), Began: w.codeStartedAt.UTC(), Ended: time.Now().UTC(), Message: w.readTerminationMessage(), Asked: asked}
 }
 
-// addOutput adds to a noted end, or to a hang, what the output says of it. It is called when no process of the code is left.
+// addOutput adds what the output says to the noted failure, or to the message of a hang. It runs when no process of the code is left.
 func (w *wrapper) addOutput() {
-	if w.hung && w.reads {
+	if w.hung && w.readsOutput {
 		w.writeHangStack()
 	}
-	if w.ended == nil || w.ended.Message != "" || !w.reads {
+	if w.codeFailure == nil || w.codeFailure.Message != "" || !w.readsOutput {
 		return
 	}
 	w.awaitOutput()
-	w.ended.Message = w.said()
+	w.codeFailure.Message = w.lastOutput()
 }
 
-// clearTerminationMessage forgets the last words of code that begins again: they are of no end.
+// clearTerminationMessage clears the message of code that begins again: it did not fail.
 func (w *wrapper) clearTerminationMessage() {
-	if !w.again || w.podEnds {
+	if !w.mustRunAgain || w.podEnds {
 		return
 	}
 	if err := w.writeTerminationMessage(""); err != nil {

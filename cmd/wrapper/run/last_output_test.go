@@ -48,7 +48,7 @@ func TestWhatCodeSaidLastIsTheTerminationMessage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newPod(t)
 			p.order(0, 0, 0)
-			flags := append([]string{"-last-words=" + filepath.Join(p.dir, "words"), "-beat-startup=1h", "-beat-steady=1h"}, tc.flags...)
+			flags := append([]string{"-termination-message=" + filepath.Join(p.dir, "words"), "-beat-startup=1h", "-beat-steady=1h"}, tc.flags...)
 			c := p.wrap(flags, "sh", "-c", tc.script)
 			c.Env = append(c.Env, "WORDS="+filepath.Join(p.dir, "words"))
 			var log bytes.Buffer
@@ -69,7 +69,7 @@ func TestWhatCodeSaidLastIsTheTerminationMessage(t *testing.T) {
 func TestAnEndThatIsHeldTellsWhatTheCodeSaid(t *testing.T) {
 	p := newPod(t)
 	p.order(0, 0, 0)
-	flags := []string{"-hold=1h", "-read-output", "-last-words=" + filepath.Join(p.dir, "words")}
+	flags := []string{"-hold=1h", "-read-output", "-termination-message=" + filepath.Join(p.dir, "words")}
 	first := p.wrap(flags, "sh", "-c", raises)
 	p.run(first)
 	require.Equal(t, 1, code(t, first))
@@ -93,7 +93,7 @@ func TestAnEndThatIsHeldTellsWhatTheCodeSaid(t *testing.T) {
 func TestWhatTheCodeSaidOutlivesTheContainerThatWaits(t *testing.T) {
 	p := newPod(t)
 	p.order(0, 0, 0)
-	flags := []string{"-read-output", "-last-words=" + filepath.Join(p.dir, "words")}
+	flags := []string{"-read-output", "-termination-message=" + filepath.Join(p.dir, "words")}
 	first := p.wrap(flags, "sh", "-c", "echo step 3; echo lost a peer >&2; exit 9")
 	p.run(first)
 	require.Equal(t, 9, code(t, first))

@@ -82,7 +82,8 @@ func (s *signs) paceReport(before *int64) *inplace.Pace {
 	return s.pace.report(before)
 }
 
-// pace is what the operator is told of the code that runs. Nothing is, once a developer had code begun again: steps that it does anew are not lost work.
+// pace returns what the operator is told of the speed of the code. It returns nothing after a developer has started the code again: steps that the code
+// repeats then are not lost work.
 func (w *wrapper) pace() *inplace.Pace {
 	if w.Developed {
 		return nil
@@ -107,7 +108,7 @@ func (w *wrapper) noteStep() (is bool) {
 
 // keepStep keeps that for the container that comes after this one.
 func (w *wrapper) keepStep() {
-	if w.fixed != nil || !w.noteStep() {
+	if w.fixedOrder != nil || !w.noteStep() {
 		return
 	}
 	if err := w.save(); err != nil {

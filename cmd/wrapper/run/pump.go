@@ -30,7 +30,7 @@ type pump struct {
 	line  []byte // the beginning of a line of which no end has come
 
 	mu    sync.Mutex
-	kept  []byte    // the end of what was said
+	kept  []byte    // the end of the output
 	wrote time.Time // when that was
 }
 
@@ -86,7 +86,7 @@ func (p *pump) endLine() {
 	p.line = p.line[:0]
 }
 
-// closeIns lets go of the ends that the code writes to: it has its own, and the pumps end when nobody can write any more.
+// closeIns closes the wrapper's copies of the ends that the code writes to. So each pump ends once the code has closed its own.
 func (w *wrapper) closeIns() {
 	for _, p := range w.pumps {
 		_ = p.in.Close()

@@ -10,16 +10,16 @@ import (
 // Rejoining. The command may be an agent that runs torchrun. When a peer is lost, torchrun ends its training processes, and starts new ones once the peer
 // has come back. So code does not hang while it has no training processes. With new ones it has as much time as at a start.
 
-// meetInterval is how often to look whether torchrun has started training processes.
-const meetInterval = time.Second
+// trainingCheckInterval is how often to look whether torchrun has started training processes.
+const trainingCheckInterval = time.Second
 
-// startsAnew reports whether an agent's torchrun has no training processes, or others than at the last call.
-func (w *wrapper) startsAnew() bool {
+// hasOtherTraining reports whether an agent's torchrun has no training processes, or others than at the last call.
+func (w *wrapper) hasOtherTraining() bool {
 	training, is := trainingProcesses(descendants())
-	if !is || len(training) > 0 && slices.Equal(training, w.training) {
+	if !is || len(training) > 0 && slices.Equal(training, w.trainingSeen) {
 		return false
 	}
-	w.training = training
+	w.trainingSeen = training
 	return true
 }
 

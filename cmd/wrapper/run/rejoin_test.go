@@ -21,7 +21,7 @@ func TestCodeDoesNotHangWhoseTorchrunMeetsItsPeersAgain(t *testing.T) {
 	p.order(0, 0, 0)
 	command, env := agent(t, p, "")
 	command = append(command[:len(command)-2], meets)
-	c := p.wrap([]string{"-read-output", "-beat-line=^step", "-beat-startup=60s", "-beat-steady=4s", "-last-words=" + p.words()}, command...)
+	c := p.wrap([]string{"-read-output", "-beat-line=^step", "-beat-startup=60s", "-beat-steady=4s", "-termination-message=" + p.words()}, command...)
 	c.Env = append(c.Env, env)
 	p.run(c)
 	require.Equal(t, 124, code(t, c))

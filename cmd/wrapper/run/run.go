@@ -1,10 +1,12 @@
 // Package run runs a replica's command by the operator's orders. A pod that does not restart in place has one order, which never changes. One
 // goroutine decides (loop). The others only tell it of what happens: ends of processes, signals, questions, signs of life.
 //
-// The rules. Code of an attempt is started once at most, and only if the order lets it go. A developer alone may have it begun again (developer.go). An order for a later attempt ends what runs, and is
-// reported as reached when nothing does any more. Code that ends by itself ends the wrapper, with its exit code, unless the wrapper holds that end
-// (hold.go). The kubelet then starts the container again, and the new wrapper waits for an order. A file in the pod's volume tells the wrapper what
-// has run before. Where the order does not change, it knows nothing, and starts the code again.
+// The rules:
+//   - The wrapper starts the code of an attempt once at most, and only if the order allows it. Only a developer can ask for a second start (developer.go).
+//   - An order for a later attempt ends the code that runs. The wrapper reports that attempt as reached when no process of the code is left.
+//   - Code that ends by itself ends the wrapper, with its exit code, unless the wrapper holds that end (hold.go). Then the kubelet starts the container
+//     again, and the new wrapper waits for an order.
+//   - A file in the pod's volume tells the new wrapper what has run before. With an order that never changes, there is no such file: the code starts again.
 //
 // Begin with wrapper.loop.
 package run
@@ -44,15 +46,15 @@ func Main(args []string) int {
 	flags.StringVar(&w.dir, "dir", inplace.Dir, "where the order and the state are")
 	flags.StringVar(&w.pod, "pod", "", "the pod's UID")
 	flags.DurationVar(&w.grace, "grace", 30*time.Second, "how long code may take to end")
-	flags.Func("order", "the order, where it does not change; else it is read from a file", func(text string) error {
+	flags.Func("order", "the order, if it never changes; without this flag the wrapper reads the order from a file", func(text string) error {
 		o, err := inplace.Parse(text)
-		w.fixed = &o
+		w.fixedOrder = &o
 		return err
 	})
-	flags.DurationVar(&w.hold, "hold", 0, "how long to stay when code fails that was started again, in wait for an order")
-	flags.StringVar(&w.messageFile, "last-words", "", "the file for the container's termination message")
-	flags.BoolVar(&w.reads, "read-output", false, "read what code has said last that fails")
-	flags.DurationVar(&w.confirmWithin, "vouch", confirmTimeout, "how long to wait by an order that the volume does not show")
+	flags.DurationVar(&w.hold, "hold", 0, "how long to wait for an order when code fails in a container that was started again")
+	flags.StringVar(&w.messageFile, "termination-message", "", "the file for the container's termination message")
+	flags.BoolVar(&w.readsOutput, "read-output", false, "read the last output of code that fails")
+	flags.DurationVar(&w.confirmWithin, "confirm-within", confirmTimeout, "how long to obey an order that only came over the network, while no code runs")
 	flags.DurationVar(&w.patience, "patience", develop.Patience, "how long to wait for a developer who is silent")
 	w.beat.define(flags)
 	port := flags.Int("port", inplace.Port, "where to answer with reports")
@@ -77,14 +79,14 @@ func (w *wrapper) begin(port int) error {
 	if err := becomeReaper(); err != nil {
 		return err
 	}
-	w.file = filepath.Join(w.dir, "state", "run")
+	w.stateFile = filepath.Join(w.dir, "state", "run")
 	w.memory = memory{Ran: -1}
-	if w.fixed == nil { // whoever starts it again then wants the code to be run again
+	if w.fixedOrder == nil { // whoever starts it again then wants the code to be run again
 		if err := w.load(); err != nil {
 			return err
 		}
 	}
-	w.at, w.Starts, w.born, w.confirmedAt = w.Ran, w.Starts+1, time.Now(), time.Now()
+	w.reachedAttempt, w.Starts, w.startedAt, w.confirmedAt = w.Ran, w.Starts+1, time.Now(), time.Now()
 	if err := w.save(); err != nil {
 		return err
 	}
@@ -92,7 +94,7 @@ func (w *wrapper) begin(port int) error {
 	if err != nil {
 		return err
 	}
-	w.asked = make(chan question)
+	w.questions = make(chan question)
 	go w.serveReports(listener)
 	w.restore()
 	w.listenForDevelopers()
@@ -105,19 +107,19 @@ func (w *wrapper) loop() int {
 	defer tick.Stop()
 	for {
 		w.obey()
-		w.watch()
+		w.endIfHung()
 		w.nameHolders()
 		w.rejectUnconfirmedOrder()
 		w.attendDeveloper()
 		select {
 		case <-tick.C:
-		case <-w.kill:
-			w.expire()
+		case <-w.killTimer:
+			w.killRest()
 		case <-w.holdExpired:
-			w.code, w.over = int(w.held.Code), true
+			w.code, w.over = int(w.heldEnd.Code), true
 		case s := <-w.signals:
 			w.onSignal(s.(syscall.Signal))
-		case q := <-w.asked:
+		case q := <-w.questions:
 			q.reply <- w.reportOn(q)
 		case q := <-w.developerRequests:
 			w.handleDeveloper(q)
@@ -138,7 +140,7 @@ func (w *wrapper) obey() {
 	case w.child != 0 && o.Attempt > w.Ran:
 		w.stop()
 	case w.child == 0 && w.hasYetToRun(o):
-		w.at = o.Attempt
+		w.reachedAttempt = o.Attempt
 		w.release()
 		if o.Go >= o.Attempt && !w.awaitsStart() {
 			w.start(o)
@@ -148,18 +150,18 @@ func (w *wrapper) obey() {
 
 // hasYetToRun reports whether the code of an order's attempt has not run yet, or is to begin again.
 func (w *wrapper) hasYetToRun(o inplace.Order) bool {
-	return o.Attempt > w.Ran || w.again && o.Attempt == w.Ran
+	return o.Attempt > w.Ran || w.mustRunAgain && o.Attempt == w.Ran
 }
 
-// start runs the command for an attempt. The wrapper writes the attempt down first, and runs the command twice for one attempt only if a developer asks for
-// that.
+// start runs the command for an attempt. The wrapper first saves the attempt in its memory. It runs the command twice for one attempt only if a
+// developer asks for that.
 func (w *wrapper) start(o inplace.Order) {
-	if w.again {
+	if w.mustRunAgain {
 		w.say("attempt %d begins again, as a developer has asked", o.Attempt)
 	}
-	w.Ran, w.Developed, w.again = o.Attempt, w.Developed || w.again, false
+	w.Ran, w.Developed, w.mustRunAgain = o.Attempt, w.Developed || w.mustRunAgain, false
 	w.noteStep()
-	w.forget()
+	w.dropOutput()
 	if err := w.save(); err != nil {
 		w.fail(1, err)
 		return
@@ -170,21 +172,21 @@ func (w *wrapper) start(o inplace.Order) {
 		w.fail(exitOf(err), err)
 		return
 	}
-	files, err := w.attend()
+	files, err := w.watchSigns()
 	if err != nil {
 		w.fail(1, err)
 		return
 	}
 	w.child, err = syscall.ForkExec(path, command, attributes(expand(w.environment(), o), files))
 	w.closeIns()
-	w.began = time.Now()
+	w.codeStartedAt = time.Now()
 	if err != nil {
 		w.child = 0
 		w.fail(exitOf(err), err)
 	}
 }
 
-// environment returns the command's. Python says at once what it prints, and where it hangs, if it is told to.
+// environment returns the environment of the command. With a heartbeat, Python prints at once, and can print where it hangs.
 func (w *wrapper) environment() []string {
 	env := os.Environ()
 	if !w.beat.isOn() {
@@ -227,7 +229,7 @@ func (w *wrapper) reap() (code int, over bool) {
 			w.childEnded(codeOf(status))
 		}
 	}
-	w.settle()
+	w.finishStop()
 	return w.code, w.over
 }
 

@@ -53,7 +53,7 @@ func (w *wrapper) serveReport(c net.Conn, known func()) {
 	if o, err := inplace.Parse(asked.Order); err == nil {
 		q.order = &o
 	}
-	w.asked <- q
+	w.questions <- q
 	_ = json.NewEncoder(c).Encode(<-q.reply) // who has gone does not want to know
 }
 
@@ -63,7 +63,7 @@ func (w *wrapper) reportOn(q question) inplace.Report {
 		w.keepOrder(*q.order)
 		w.obey()
 	}
-	held, ended := w.held, w.ended
+	held, ended := w.heldEnd, w.codeFailure
 	if w.draining { // what it says is not complete yet
 		held, ended = nil, nil
 	}
@@ -73,6 +73,6 @@ func (w *wrapper) reportOn(q question) inplace.Report {
 		furthest = w.lastFurthest()
 	}
 	return inplace.Report{
-		Pod: w.pod, Attempt: w.at, Exits: w.Starts - 1, Held: held, Ended: ended, Step: step, Loss: loss, Furthest: furthest, Pace: w.pace(),
+		Pod: w.pod, Attempt: w.reachedAttempt, Exits: w.Starts - 1, Held: held, Ended: ended, Step: step, Loss: loss, Furthest: furthest, Pace: w.pace(),
 	}
 }

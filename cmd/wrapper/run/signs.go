@@ -20,8 +20,8 @@ import (
 // with output.HangCode. Only time counts in which this process runs: one that was frozen, with its code, has seen nothing and knows nothing.
 
 const (
-	// longestStep is how much time counts at most between two looks.
-	longestStep = time.Second
+	// maxCountedPause is how much time counts at most between two looks.
+	maxCountedPause = time.Second
 	// fileInterval is how often the file is looked at.
 	fileInterval = time.Second
 	// maxQuoted is how many bytes are quoted of the last sign.
@@ -90,7 +90,7 @@ func (s *signs) progress() (step, loss string) {
 // colour is what a program sends to a terminal to colour its words, and a backspace. Keras and TorchTitan write both between numbers.
 var colour = regexp.MustCompile(`\x1b\[[0-9;]*m|\x08`)
 
-// read looks for a sign of life and for progress in a line of output, of which told are the steps so far.
+// read looks for a sign of life and for progress in a line of output. The steps that this output has told so far are in told.
 func (s *signs) read(line []byte, h *heartbeat, told *steps) {
 	if bytes.ContainsAny(line, "\x1b\x08") {
 		line = colour.ReplaceAll(line, nil)
@@ -165,12 +165,12 @@ func (s *signs) watchFile(name string, known chan<- struct{}, stop <-chan struct
 	}
 }
 
-// attend begins to look for signs of an attempt's code. Files are its standard output and error.
-func (w *wrapper) attend() (files []uintptr, err error) {
+// watchSigns begins to look for signs of an attempt's code. Files are its standard output and error.
+func (w *wrapper) watchSigns() (files []uintptr, err error) {
 	files = []uintptr{0, 1, 2}
-	w.unattend()
-	w.signs, w.watching, w.pumps, w.training = &signs{}, make(chan struct{}), nil, nil
-	w.seen, w.seenBefore, w.silence = 0, 0, 0
+	w.unwatchSigns()
+	w.signs, w.watching, w.pumps, w.trainingSeen = &signs{}, make(chan struct{}), nil, nil
+	w.signsSeen, w.signsBefore, w.silence = 0, 0, 0
 	if w.beat.file != "" {
 		known := make(chan struct{})
 		go w.signs.watchFile(w.beat.file, known, w.watching)
@@ -180,7 +180,7 @@ func (w *wrapper) attend() (files []uintptr, err error) {
 		}
 	}
 	for i, to := range []*os.File{os.Stdout, os.Stderr} {
-		if !w.beat.reads() && (!w.reads || isCharacterDevice(to)) { // code sees a terminal as before
+		if !w.beat.reads() && (!w.readsOutput || isCharacterDevice(to)) { // code sees a terminal as before
 			continue
 		}
 		p, err := newPump(to, &w.beat, w.signs)
@@ -193,62 +193,62 @@ func (w *wrapper) attend() (files []uintptr, err error) {
 	return files, nil
 }
 
-// unattend stops looking for signs of the attempt before.
-func (w *wrapper) unattend() {
+// unwatchSigns stops looking for signs of the attempt before.
+func (w *wrapper) unwatchSigns() {
 	if w.watching != nil {
 		close(w.watching)
 		w.watching = nil
 	}
 }
 
-// watch ends code that hangs.
-func (w *wrapper) watch() {
+// endIfHung ends code that hangs.
+func (w *wrapper) endIfHung() {
 	if w.hangs(time.Now()) {
-		w.end()
+		w.endHungCode()
 	}
 }
 
 // hangs reports whether nothing was seen of the code for too long. Code that was told to stop, or has not been started, does not hang.
 func (w *wrapper) hangs(now time.Time) bool {
-	passed := min(now.Sub(w.looked), longestStep)
-	w.looked = now
+	passed := min(now.Sub(w.signsCountedAt), maxCountedPause)
+	w.signsCountedAt = now
 	if !w.beat.isOn() || w.child == 0 || w.stopping || w.podEnds || w.hung {
 		return false
 	}
 	w.silence += passed
-	if n := w.signs.count(); n > w.seen {
-		w.seen, w.silence = n, 0
+	if n := w.signs.count(); n > w.signsSeen {
+		w.signsSeen, w.silence = n, 0
 	}
 	limit := w.beat.steady
-	if w.seen == w.seenBefore {
+	if w.signsSeen == w.signsBefore {
 		limit = w.beat.startup
 	}
-	if w.silence < limit && now.Sub(w.met) < meetInterval {
+	if w.silence < limit && now.Sub(w.trainingCheckedAt) < trainingCheckInterval {
 		return false
 	}
-	w.met = now
-	if w.startsAnew() {
-		w.seenBefore, w.silence = w.seen, 0
+	w.trainingCheckedAt = now
+	if w.hasOtherTraining() {
+		w.signsBefore, w.silence = w.signsSeen, 0
 	}
 	return w.silence >= limit
 }
 
-// end ends code that hangs: first it is asked where. Who does not end by that is killed.
-func (w *wrapper) end() {
-	w.silent = w.silentFor()
-	w.say("%s", w.silent)
-	if err := w.writeTerminationMessage(w.silent); err != nil {
+// endHungCode ends code that hangs. It asks each process to print its stacks, and then kills the processes that are left.
+func (w *wrapper) endHungCode() {
+	w.missingSign = w.silentFor()
+	w.say("%s", w.missingSign)
+	if err := w.writeTerminationMessage(w.missingSign); err != nil {
 		w.say("%v", err)
 	}
 	asked := make(chan time.Time, 1)
-	w.hung, w.kill = true, asked
+	w.hung, w.killTimer = true, asked
 	go func(list []process) {
 		dumpStacks(list)
 		asked <- time.Now()
 	}(descendants())
 }
 
-// writeHangStack adds to the last words of code that hangs where that is, as its stacks tell.
+// writeHangStack adds to the termination message of code that hangs where it hangs, as its stacks show.
 func (w *wrapper) writeHangStack() {
 	w.awaitOutput()
 	said := output.Failure{}
@@ -258,23 +258,23 @@ func (w *wrapper) writeHangStack() {
 			break
 		}
 	}
-	said.Output, said.Step = w.silent, w.lastFurthest()
+	said.Output, said.Step = w.missingSign, w.lastFurthest()
 	if err := w.writeTerminationMessage(said.Text(inplace.MaxMessage)); err != nil {
 		w.say("%v", err)
 	}
 }
 
-// silentFor says what was expected, and what was seen. It quotes no line of a log that nobody is to read.
+// silentFor says which sign was expected, and what was seen last. If the wrapper may not read the output, it quotes no line of it.
 func (w *wrapper) silentFor() string {
 	what := "no line of output matched"
 	if w.beat.file != "" {
 		what = fmt.Sprintf("file %.*s was not modified", maxQuoted, w.beat.file)
 	}
-	if w.seen == w.seenBefore {
+	if w.signsSeen == w.signsBefore {
 		return fmt.Sprintf(output.HangBegins+"%s within %.0f s of the start (startupSeconds)", what, w.beat.startup.Seconds())
 	}
 	silent := fmt.Sprintf(output.HangBegins+"%s for %.0f s (steadySeconds)", what, w.beat.steady.Seconds())
-	if w.beat.line != nil && !w.reads {
+	if w.beat.line != nil && !w.readsOutput {
 		return silent
 	}
 	w.signs.mu.Lock()

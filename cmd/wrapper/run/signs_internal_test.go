@@ -22,10 +22,10 @@ func looks(w *wrapper, at *time.Time, long time.Duration) time.Duration {
 // watching is a wrapper whose code was started now.
 func watching(now time.Time) *wrapper {
 	return &wrapper{
-		beat:   heartbeat{line: regexp.MustCompile("^step"), startup: 5 * time.Second, steady: 3 * time.Second},
-		signs:  &signs{},
-		child:  1,
-		looked: now,
+		beat:           heartbeat{line: regexp.MustCompile("^step"), startup: 5 * time.Second, steady: 3 * time.Second},
+		signs:          &signs{},
+		child:          1,
+		signsCountedAt: now,
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 
 // watched starts a script of which lines of output are signs of life, and returns its output.
 func (p *pod) watched(line, startup, steady, script string) (*exec.Cmd, *bytes.Buffer) {
-	c := p.wrap([]string{"-read-output", "-beat-line=" + line, "-beat-startup=" + startup, "-beat-steady=" + steady, "-last-words=" + p.words()}, "sh", "-c", script, "$(genericjob/attempt)")
+	c := p.wrap([]string{"-read-output", "-beat-line=" + line, "-beat-startup=" + startup, "-beat-steady=" + steady, "-termination-message=" + p.words()}, "sh", "-c", script, "$(genericjob/attempt)")
 	out := &bytes.Buffer{}
 	c.Stdout, c.Stderr = out, out
 	p.run(c)
@@ -69,7 +69,7 @@ func TestAFileIsASignOfLifeOnceItChanges(t *testing.T) {
 			p.order(0, 0, 0)
 			beat := p.log + ".beat"
 			require.NoError(t, os.WriteFile(beat, nil, 0o600))
-			w := p.wrap([]string{"-beat-file=" + beat, "-beat-startup=" + c.startup, "-beat-steady=5s", "-last-words=" + p.words()}, "sh", "-c", c.script)
+			w := p.wrap([]string{"-beat-file=" + beat, "-beat-startup=" + c.startup, "-beat-steady=5s", "-termination-message=" + p.words()}, "sh", "-c", c.script)
 			p.run(w)
 			require.Equal(t, 124, code(t, w))
 			require.Contains(t, p.said(), c.want)

@@ -13,58 +13,60 @@ import (
 
 // wrapper is a wrapper at work.
 type wrapper struct {
-	dir, file, pod    string
+	dir, pod          string
+	stateFile         string // where the memory is kept
 	command           []string
-	grace             time.Duration
-	asked             chan question
+	grace             time.Duration // how long code may take to end
+	questions         chan question
 	developerRequests chan developerRequest
 	signals           chan os.Signal
-	fixed             *inplace.Order // nil: the order is in a file
+	fixedOrder        *inplace.Order // nil: the order is in a file
 	beat              heartbeat
 	hold              time.Duration // how long to stay when code fails
-	reads             bool          // what code has said last is read
+	readsOutput       bool          // the wrapper reads the last output of code that fails
 	messageFile       string        // the file for the container's termination message; "" for none
 	confirmWithin     time.Duration // how long to wait by an order that the volume does not show
-	born              time.Time     // when this wrapper began
+	startedAt         time.Time     // when this wrapper began
 	patience          time.Duration // how long to wait for a developer who is silent
 
 	memory
-	confirmedAt time.Time        // when the volume last showed no less than what is obeyed
-	at          int              // the attempt that was reached: no code of an earlier one runs
-	child       int              // the command's process; 0 if it does not run
-	stopping    bool             // an order has asked the command to end
-	draining    bool             // the command has ended, and others of its processes may still run
-	podEnds     bool             // a signal has said that the pod ends
-	stopAsked   time.Time        // when the code was first asked to end, by order or with the pod; zero: it was not
-	kill        <-chan time.Time // when processes are killed that were asked to end
-	limit       time.Duration    // how long they were given
-	graceOver   bool             // the time is over that the code had to end
-	spared      []int            // processes that were not asked, because an agent does that
-	slow        bool             // the log has said who holds up the stop
-	lastSeen    string           // who was seen last after the command had ended; "" if nobody
-	over        bool             // the wrapper ends, with code
-	code        int
-	began       time.Time        // when the code began
-	ended       *inplace.End     // how the code has failed; nil until it does
-	held        *inplace.End     // the end of the code, while the wrapper waits for an order
-	holdExpired <-chan time.Time // when the wrapper waits for an order no more
+	confirmedAt     time.Time        // when the volume last showed no less than what is obeyed
+	reachedAttempt  int              // no code of an earlier attempt runs
+	child           int              // the command's process; 0 if it does not run
+	stopping        bool             // an order has asked the command to end
+	draining        bool             // the command has ended, and others of its processes may still run
+	podEnds         bool             // a signal has said that the pod ends
+	stopAsked       time.Time        // when the code was first asked to end, by order or with the pod; zero: it was not
+	killTimer       <-chan time.Time // fires when it is time to kill the processes that were asked to end
+	stopLimit       time.Duration    // how long they were given
+	graceOver       bool             // the time is over that the code had to end
+	spared          []int            // processes that were not asked, because an agent does that
+	hasNamedHolders bool             // the log has said who holds up the stop
+	lastSeen        string           // who was seen last after the command had ended; "" if nobody
+	over            bool             // the wrapper ends, with code
+	code            int
+	codeStartedAt   time.Time
+	codeFailure     *inplace.End     // how the code has failed; nil until it does
+	heldEnd         *inplace.End     // the end of the code, while the wrapper waits for an order
+	holdExpired     <-chan time.Time // when the wrapper waits for an order no more
 
-	signs    *signs        // of the attempt that runs; nil if nobody looks for them
-	pumps    []*pump       // of the code's output
-	watching chan struct{} // closed when nobody looks at the file any more
-	seen     int           // how many signs there were when last looked
-	looked   time.Time     // when the signs were last counted
-	// Torchrun may start its training processes again. What it has, when that was looked at, and how many signs there were before.
-	training   []int
-	met        time.Time
-	seenBefore int
+	signs          *signs        // of the attempt that runs; nil if nobody looks for them
+	pumps          []*pump       // of the code's output
+	watching       chan struct{} // closed when nobody looks at the file any more
+	signsSeen      int           // how many signs there were at the last count
+	signsCountedAt time.Time     // when the signs were last counted
 
-	developer *developer // who is served; nil if nobody is
-	again     bool       // the code of the attempt that ran last is to begin again
+	// Torchrun may start its training processes again.
+	trainingSeen      []int     // its training processes at the last look
+	trainingCheckedAt time.Time // when the wrapper last looked for them
+	signsBefore       int       // how many signs there were when the code, or its training processes, began
 
-	silence time.Duration // since the last sign, or the start
-	hung    bool          // the code has been found to hang
-	silent  string        // of which sign it lacked
+	developer    *developer // who is served; nil if nobody is
+	mustRunAgain bool       // the code of the attempt that ran last is to begin again
+
+	silence     time.Duration // since the last sign, or the start
+	hung        bool          // the code has been found to hang
+	missingSign string        // what was expected of code that hangs, and what was seen
 }
 
 // memory is what outlives a container, in the pod's volume.
@@ -84,7 +86,7 @@ type memory struct {
 }
 
 func (w *wrapper) load() error {
-	text, err := os.ReadFile(w.file)
+	text, err := os.ReadFile(w.stateFile)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
@@ -92,7 +94,7 @@ func (w *wrapper) load() error {
 		return err
 	}
 	if err := json.Unmarshal(text, &w.memory); err != nil {
-		return fmt.Errorf("%s: %w", w.file, err)
+		return fmt.Errorf("%s: %w", w.stateFile, err)
 	}
 	return nil
 }
@@ -103,11 +105,11 @@ func (w *wrapper) save() error {
 	if err != nil {
 		return err
 	}
-	next := w.file + ".next"
+	next := w.stateFile + ".next"
 	if err := os.WriteFile(next, text, 0o644); err != nil { // a container that is started again may have another user
 		return err
 	}
-	return os.Rename(next, w.file)
+	return os.Rename(next, w.stateFile)
 }
 
 // expand replaces tokens by the numbers of the order.

@@ -19,8 +19,8 @@ import (
 const slowStop = time.Second
 
 var (
-	own   = []syscall.Signal{syscall.SIGCHLD, syscall.SIGURG, syscall.SIGPIPE} // the wrapper's, and those that Go sends itself
-	final = []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT}
+	ownSignals = []syscall.Signal{syscall.SIGCHLD, syscall.SIGURG, syscall.SIGPIPE} // the wrapper's, and those that Go sends itself
+	endSignals = []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT}
 )
 
 // stop asks the code to end, because of an order. What is left of it after the grace period is killed.
@@ -31,8 +31,8 @@ func (w *wrapper) stopWithin(limit time.Duration) {
 	if w.stopping {
 		return
 	}
-	w.stopping, w.limit = true, limit
-	w.kill = time.After(limit)
+	w.stopping, w.stopLimit = true, limit
+	w.killTimer = time.After(limit)
 	w.signal(syscall.SIGTERM)
 }
 
@@ -77,8 +77,8 @@ func (w *wrapper) signalSpared() {
 // onSignal hands a signal to the code. After a signal that asks the pod to end, the wrapper starts no code any more.
 func (w *wrapper) onSignal(s syscall.Signal) {
 	switch {
-	case slices.Contains(own, s):
-	case slices.Contains(final, s):
+	case slices.Contains(ownSignals, s):
+	case slices.Contains(endSignals, s):
 		w.endWithPod(s)
 	case w.child != 0:
 		_ = syscall.Kill(-w.child, s)
@@ -89,8 +89,8 @@ func (w *wrapper) onSignal(s syscall.Signal) {
 func (w *wrapper) endWithPod(s syscall.Signal) {
 	w.podEnds = true
 	switch {
-	case w.held != nil:
-		w.code, w.over = int(w.held.Code), true
+	case w.heldEnd != nil:
+		w.code, w.over = int(w.heldEnd.Code), true
 	case w.child == 0:
 		w.printEarlierOutput()
 		w.code, w.over = exitBySignal+int(s), !w.draining // what is left has been asked, and may be saving
@@ -109,17 +109,17 @@ func (w *wrapper) childEnded(code int) {
 		w.draining = true
 	case w.podEnds:
 		w.code, w.draining = code, true
-		if w.kill == nil {
-			w.kill = time.After(time.Until(w.stopAsked.Add(w.grace)))
+		if w.killTimer == nil {
+			w.killTimer = time.After(time.Until(w.stopAsked.Add(w.grace)))
 		}
 	case w.stopping:
 		w.draining = true
-		if code != 0 && code != exitBySignal+int(syscall.SIGTERM) && !w.again {
+		if code != 0 && code != exitBySignal+int(syscall.SIGTERM) && !w.mustRunAgain {
 			w.noteFailure(code, true)
 		}
 	case w.isOfDeveloper(code):
-		w.say("attempt %d has ended with exit code %d while a developer stops it and its peers: that is no failure", w.Ran, code)
-		w.again, w.draining = true, true
+		w.say("attempt %d has stopped, with exit code %d, while a developer stops it and its peers: that is no failure", w.Ran, code)
+		w.mustRunAgain, w.draining = true, true
 	case w.holds(code):
 		w.holdEnd(code)
 	default:
@@ -128,8 +128,8 @@ func (w *wrapper) childEnded(code int) {
 	w.signalSpared()
 }
 
-// settle goes on when the last process of an ended attempt is gone.
-func (w *wrapper) settle() {
+// finishStop goes on when the last process of an ended attempt is gone.
+func (w *wrapper) finishStop() {
 	if !w.draining {
 		return
 	}
@@ -140,7 +140,10 @@ func (w *wrapper) settle() {
 		}
 		return
 	}
-	if !w.stopAsked.IsZero() { // kubectl gj logs tells by it where the words of an attempt end
+	if !w.stopAsked.IsZero() && (!w.podEnds || w.hasNamedHolders) { // kubectl gj logs tells by it where the words of an attempt end that another follows
+		if w.readsOutput {
+			w.awaitOutput()
+		}
 		w.say("attempt %d has stopped, %.1f s after it was asked to; last to end: %s", w.Ran, time.Since(w.stopAsked).Seconds(), cmp.Or(w.lastSeen, "the command"))
 	}
 	w.addOutput()
@@ -153,26 +156,26 @@ func (w *wrapper) settle() {
 	case w.podEnds:
 		w.over = true
 	}
-	w.draining, w.stopping, w.hung, w.graceOver, w.kill = false, false, false, false, nil
-	w.stopAsked, w.slow, w.lastSeen = time.Time{}, false, ""
+	w.draining, w.stopping, w.hung, w.graceOver, w.killTimer = false, false, false, false, nil
+	w.stopAsked, w.hasNamedHolders, w.lastSeen = time.Time{}, false, ""
 }
 
 // nameHolders logs, once in each stop, the processes that have not ended soon. At the end of a pod there may be no time to log more.
 func (w *wrapper) nameHolders() {
-	if w.slow || w.stopAsked.IsZero() || time.Since(w.stopAsked) < slowStop {
+	if w.hasNamedHolders || w.stopAsked.IsZero() || time.Since(w.stopAsked) < slowStop {
 		return
 	}
-	w.slow = true
+	w.hasNamedHolders = true
 	w.say("attempt %d was asked to stop %s ago; it waits for %s", w.Ran, slowStop, names(descendants()))
 }
 
-// expire kills what has not ended in time.
-func (w *wrapper) expire() {
+// killRest kills what has not ended in time.
+func (w *wrapper) killRest() {
 	w.graceOver = true
 	if rest := descendants(); !w.hung && len(rest) > 0 {
 		limit := w.grace.String() + " ago, its grace period (terminationGracePeriodSeconds)"
-		if w.stopping && w.limit < w.grace {
-			limit = w.limit.String() + " ago, as long as the developer gives it"
+		if w.stopping && w.stopLimit < w.grace {
+			limit = w.stopLimit.String() + " ago, as long as the developer gives it"
 		}
 		w.say("attempt %d was asked to stop %s: it kills %s", w.Ran, limit, names(rest))
 	}

@@ -91,7 +91,7 @@ func cover(dir, name, of string, tests ...string) (profile, error) {
 	}
 	p := profile{}
 	for _, m := range line.FindAllStringSubmatch(string(text), -1) {
-		if b := (block{m[1], m[2]}); !strings.HasPrefix(b.file, "kernel/kerneltest/") && !strings.HasPrefix(b.file, "kernel/queue/queuetest/") {
+		if b := (block{m[1], m[2]}); !strings.HasPrefix(b.file, "kernel/kerneltest/") && !strings.HasPrefix(b.file, "kernel/kueue/kueuetest/") {
 			p[b] = p[b] || m[3] != "0"
 		}
 	}

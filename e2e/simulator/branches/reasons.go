@@ -21,7 +21,7 @@ const typed = "cannot happen: a typed object of this API is always JSON."
 // reasons are those of the branches of the kernel that neither lives nor tests take.
 var reasons = map[place]reason{
 	{"kernel/finish.go", "printRule"}:        {1, typed},
-	{"kernel/queue/workload.go", "template"}: {1, typed},
+	{"kernel/kueue/workload.go", "template"}: {1, typed},
 	{"kernel/spec/hash.go", "PodsHash"}:      {1, typed},
 	{"kernel/spec/spec.go", "hashOf"}:        {1, typed},
 }

@@ -14,14 +14,14 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/queue"
+	"github.com/genericjob/genericjob/kernel/kueue"
 	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/status"
 )
 
 // workload is the Workload of a GenericJob; nil if it is not there.
 func (c *cluster) workload(name string) *unstructured.Unstructured {
-	w := queue.Key(c.job(name))
+	w := kueue.Key(c.job(name))
 	err := c.Get(c.ctx, keyOf(w), w)
 	if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
 		return nil

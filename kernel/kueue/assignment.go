@@ -1,4 +1,4 @@
-package queue
+package kueue
 
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"

@@ -13,44 +13,44 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
-	"github.com/genericjob/genericjob/kernel/queue"
+	"github.com/genericjob/genericjob/kernel/kueue"
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// observeQueue reads live what Kueue has of a job; nothing for a job without a Kueue queue. An operator that serves only some namespaces may lack the right to
+// observeKueue reads live what Kueue has of a job; nothing for a job without a Kueue queue. An operator that serves only some namespaces may lack the right to
 // read objects without a namespace.
-func (r *Reconciler) observeQueue(ctx context.Context, job *v1beta1.GenericJob) (kernel.Queue, error) {
-	in := spec.Queue(job)
+func (r *Reconciler) observeKueue(ctx context.Context, job *v1beta1.GenericJob) (kernel.Kueue, error) {
+	in := spec.Kueue(job)
 	if in == nil && job.Status.Queue == nil {
-		return kernel.Queue{}, nil
+		return kernel.Kueue{}, nil
 	}
-	q, err := r.lookAtQueue(ctx, job, in)
+	seen, err := r.lookAtKueue(ctx, job, in)
 	if apierrors.IsForbidden(err) {
-		q.Forbidden, err = err.Error(), nil
+		seen.Forbidden, err = err.Error(), nil
 	}
-	return q, err
+	return seen, err
 }
 
-func (r *Reconciler) lookAtQueue(ctx context.Context, job *v1beta1.GenericJob, in *v1beta1.KueueScheduler) (q kernel.Queue, err error) {
-	w := queue.Key(job)
+func (r *Reconciler) lookAtKueue(ctx context.Context, job *v1beta1.GenericJob, in *v1beta1.KueueScheduler) (seen kernel.Kueue, err error) {
+	w := kueue.Key(job)
 	err = r.Client.Get(ctx, client.ObjectKeyFromObject(w), w)
 	switch {
 	case meta.IsNoMatchError(err):
-		q.Missing = fmt.Sprintf("%s of %s", w.GetKind(), w.GetAPIVersion())
-		return q, nil
+		seen.Missing = fmt.Sprintf("%s of %s", w.GetKind(), w.GetAPIVersion())
+		return seen, nil
 	case client.IgnoreNotFound(err) != nil:
-		return q, fmt.Errorf("read the Workload of GenericJob %s/%s: %w", job.Namespace, job.Name, err)
+		return seen, fmt.Errorf("read the Workload of GenericJob %s/%s: %w", job.Namespace, job.Name, err)
 	case err == nil && metav1.IsControlledBy(w, job):
-		q.Workload = w
+		seen.Workload = w
 	}
-	r.queues.Watch(ctx)
+	r.workloads.Watch(ctx)
 	if in != nil && in.PriorityClass != "" {
-		if q.Priority, err = r.priorityOf(ctx, in.PriorityClass); err != nil {
-			return q, err
+		if seen.Priority, err = r.priorityOf(ctx, in.PriorityClass); err != nil {
+			return seen, err
 		}
 	}
-	q.Flavors, err = r.flavorsOf(ctx, q.Workload)
-	return q, err
+	seen.Flavors, err = r.flavorsOf(ctx, seen.Workload)
+	return seen, err
 }
 
 // priorityOf returns the value of a WorkloadPriorityClass; nil if there is none of that name.
@@ -66,7 +66,7 @@ func (r *Reconciler) priorityOf(ctx context.Context, name string) (*int32, error
 // flavorsOf returns the resource flavors in which a Workload was admitted. A flavor that somebody has deleted is left out. That is no error here: the kernel
 // decides what follows from it, and still records ends and cleans up.
 func (r *Reconciler) flavorsOf(ctx context.Context, w *unstructured.Unstructured) (map[string]*unstructured.Unstructured, error) {
-	s, found := queue.Read(w), map[string]*unstructured.Unstructured{}
+	s, found := kueue.Read(w), map[string]*unstructured.Unstructured{}
 	if !s.Admitted {
 		return nil, nil
 	}
@@ -90,7 +90,7 @@ func (r *Reconciler) flavorsOf(ctx context.Context, w *unstructured.Unstructured
 // ofKueue reads an object of Kueue without a namespace; nil if it does not exist.
 func (r *Reconciler) ofKueue(ctx context.Context, kind, name string) (*unstructured.Unstructured, error) {
 	o := &unstructured.Unstructured{}
-	o.SetGroupVersionKind(schema.FromAPIVersionAndKind(queue.Version, kind))
+	o.SetGroupVersionKind(schema.FromAPIVersionAndKind(kueue.Version, kind))
 	err := r.Client.Get(ctx, client.ObjectKey{Name: name}, o)
 	switch {
 	case err == nil:

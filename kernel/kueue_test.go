@@ -145,9 +145,9 @@ func TestALabelNamesTheQueueToo(t *testing.T) {
 }
 
 func TestAJobWhoseQueueCannotBeSaysSo(t *testing.T) {
-	d := planWorld(t, kernel.World{Job: workers(1, inQueue("team", "")), Now: kt.Start, Queue: kernel.Queue{Missing: "Workload of kueue"}})
+	d := planWorld(t, kernel.World{Job: workers(1, inQueue("team", "")), Now: kt.Start, Kueue: kernel.Kueue{Missing: "Workload of kueue"}})
 	require.Equal(t, v1beta1.ReasonGangUnavailable, condition(d.Status, v1beta1.ConditionBlocked).Reason)
-	d = planWorld(t, kernel.World{Job: workers(1, inQueue("team", "")), Now: kt.Start, Queue: kernel.Queue{Forbidden: "no"}})
+	d = planWorld(t, kernel.World{Job: workers(1, inQueue("team", "")), Now: kt.Start, Kueue: kernel.Kueue{Forbidden: "no"}})
 	require.Contains(t, condition(d.Status, v1beta1.ConditionBlocked).Message, "may not read what the queue team needs: no. Give it")
 	require.Empty(t, d.Actions)
 	require.NotZero(t, d.RequeueAfter)

@@ -8,17 +8,17 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/kueue"
 	"github.com/genericjob/genericjob/kernel/ledger"
 	"github.com/genericjob/genericjob/kernel/podstate"
-	"github.com/genericjob/genericjob/kernel/queue"
 	"github.com/genericjob/genericjob/kernel/roster"
 	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/status"
 	"github.com/genericjob/genericjob/kernel/verdict"
 )
 
-// Queue is what the cluster has of the Kueue queue in which a job waits.
-type Queue struct {
+// Kueue is what the cluster has of the Kueue queue in which a job waits.
+type Kueue struct {
 	// Missing names the kind that the cluster does not know, "" if it knows all.
 	Missing string
 	// Forbidden is what the apiserver says if the operator may not read Kueue's objects; "" if it may.
@@ -31,35 +31,35 @@ type Queue struct {
 	Priority *int32
 }
 
-// waitsInQueue lets no pod of the job run for which its queue has no quota.
-func waitsInQueue(f facts) verdict.Verdict {
-	in := f.ledger.Queue()
+// waitsForKueue lets no pod of the job run for which its queue has no quota.
+func waitsForKueue(f facts) verdict.Verdict {
+	in := f.ledger.Kueue()
 	if in == nil {
 		return verdict.Verdict{}
 	}
-	if why := f.queue.unavailable(in.QueueName); why != "" {
+	if why := f.kueue.unavailable(in.QueueName); why != "" {
 		return verdict.Verdict{Course: verdict.Block, Reason: v1beta1.ReasonGangUnavailable, Again: gangInterval, Message: why}
 	}
-	s := queue.Read(f.queue.Workload)
-	if s.Admitted && !isShort(f.queue.Workload, f.ledger) && !isOfOtherPods(f.queue.Workload, f.ledger) && assignedToBad(f.job, f.queue.Workload, f.ledger) == "" {
-		return withoutFlavor(f.queue, s)
+	s := kueue.Read(f.kueue.Workload)
+	if s.Admitted && !isShort(f.kueue.Workload, f.ledger) && !isOfOtherPods(f.kueue.Workload, f.ledger) && assignedToBad(f.job, f.kueue.Workload, f.ledger) == "" {
+		return withoutFlavor(f.kueue, s)
 	}
 	return waiting(f, *in, s)
 }
 
 // withoutFlavor tells of a job that was admitted in a resource flavor that does not exist. Its pods run on, and their ends are recorded as ever.
-func withoutFlavor(q Queue, s queue.State) verdict.Verdict {
+func withoutFlavor(k Kueue, s kueue.State) verdict.Verdict {
 	for _, replicaType := range slices.Sorted(maps.Keys(s.Flavors)) {
-		if lost := q.lostFlavor(s, replicaType); lost != "" {
-			return verdict.Verdict{Course: verdict.Run, Reason: v1beta1.ReasonGangUnavailable, Again: gangInterval, Message: status.NoFlavor(replicaType, lost, q.Workload.GetName())}
+		if lost := k.lostFlavor(s, replicaType); lost != "" {
+			return verdict.Verdict{Course: verdict.Run, Reason: v1beta1.ReasonGangUnavailable, Again: gangInterval, Message: status.NoFlavor(replicaType, lost, k.Workload.GetName())}
 		}
 	}
 	return verdict.Verdict{}
 }
 
 // lostFlavor returns the name of a resource flavor in which a replica type was admitted, but which does not exist. It is "" if all of them exist.
-func (q Queue) lostFlavor(s queue.State, replicaType string) string {
-	i := slices.IndexFunc(s.Flavors[replicaType], func(name string) bool { return q.Flavors[name] == nil })
+func (k Kueue) lostFlavor(s kueue.State, replicaType string) string {
+	i := slices.IndexFunc(s.Flavors[replicaType], func(name string) bool { return k.Flavors[name] == nil })
 	if i < 0 {
 		return ""
 	}
@@ -67,7 +67,7 @@ func (q Queue) lostFlavor(s queue.State, replicaType string) string {
 }
 
 // waiting says what a job waits for in its queue.
-func waiting(f facts, in v1beta1.KueueScheduler, s queue.State) verdict.Verdict {
+func waiting(f facts, in v1beta1.KueueScheduler, s kueue.State) verdict.Verdict {
 	wait := verdict.Verdict{Course: verdict.Queue, Reason: v1beta1.ReasonQueued}
 	prebuilt, mistake := spec.Prebuilt(f.job), topologyMistake(f.ledger)
 	switch {
@@ -77,14 +77,14 @@ func waiting(f facts, in v1beta1.KueueScheduler, s queue.State) verdict.Verdict 
 		wait.Reason, wait.Message = v1beta1.ReasonInvalidSpec, status.TopologyMistake(mistake)
 	case s.Admitted:
 		wait.Message = insufficient(f, in.QueueName)
-	case in.PriorityClass != "" && f.queue.Priority == nil && !s.Exists:
+	case in.PriorityClass != "" && f.kueue.Priority == nil && !s.Exists:
 		wait.Again = gangInterval
 		wait.Message = status.NoPriorityClass(in.PriorityClass)
 	case s.Evicted && s.Reserves:
 		wait.Reason = v1beta1.ReasonEvicted
 		wait.Message = status.Evicted(s.Reason, s.Message, in.QueueName)
 	case s.Inactive:
-		wait.Message = status.SwitchedOff(f.queue.Workload.GetName(), s.Message)
+		wait.Message = status.SwitchedOff(f.kueue.Workload.GetName(), s.Message)
 	default:
 		wait.Message = status.Queued(in.QueueName, s.Message)
 	}
@@ -93,20 +93,20 @@ func waiting(f facts, in v1beta1.KueueScheduler, s queue.State) verdict.Verdict 
 
 // topologyMistake says what is wrong with how a job asks Kueue for a topology; "" if nothing is.
 func topologyMistake(l *ledger.Ledger) string {
-	var requests []queue.Request
+	var requests []kueue.Request
 	for _, t := range l.Accounts() {
-		requests = append(requests, queue.Request{Type: t.Type, Left: t.N, Template: &t.Template})
+		requests = append(requests, kueue.Request{Type: t.Type, Left: t.N, Template: &t.Template})
 	}
-	return queue.Mistake(requests)
+	return kueue.Mistake(requests)
 }
 
 // unavailable says why Kueue cannot be asked, and what to do; "" if it can.
-func (q Queue) unavailable(name string) string {
+func (k Kueue) unavailable(name string) string {
 	switch {
-	case q.Missing != "":
-		return status.NoKueue(q.Missing, name)
-	case q.Forbidden != "":
-		return status.KueueForbidden(q.Forbidden, name)
+	case k.Missing != "":
+		return status.NoKueue(k.Missing, name)
+	case k.Forbidden != "":
+		return status.KueueForbidden(k.Forbidden, name)
 	default:
 		return ""
 	}
@@ -115,13 +115,13 @@ func (q Queue) unavailable(name string) string {
 // room returns how many more pods of a type may be created, because the job's queue may have no quota for others. It is none if the resource flavor of
 // the type does not exist: new pods could go to any node.
 func (a *acting) room(t *roster.Type) int {
-	if a.ledger.Queue() == nil {
+	if a.ledger.Kueue() == nil {
 		return t.N
 	}
-	if a.Queue.lostFlavor(queue.Read(a.Queue.Workload), t.Type) != "" {
+	if a.Kueue.lostFlavor(kueue.Read(a.Kueue.Workload), t.Type) != "" {
 		return 0
 	}
-	room := queue.Free(a.Queue.Workload, t.Type)
+	room := kueue.Free(a.Kueue.Workload, t.Type)
 	for _, pod := range t.Pods {
 		if pod != nil && !podstate.IsOver(pod) {
 			room--
@@ -138,7 +138,7 @@ func (a *acting) room(t *roster.Type) int {
 // keepWorkload creates the job's Workload while the job wants to run, and deletes it when the job needs no quota. In the Workload it reports to Kueue
 // how the job goes. Quota goes back only when no pod uses it any more.
 func (a *acting) keepWorkload(v verdict.Verdict) {
-	in, idle := a.ledger.Queue(), !a.anyPodLives()
+	in, idle := a.ledger.Kueue(), !a.anyPodLives()
 	switch {
 	case v.Over():
 		if idle {
@@ -149,7 +149,7 @@ func (a *acting) keepWorkload(v verdict.Verdict) {
 			a.dropWorkload("the job does not wait in a queue")
 		}
 	case v.Course == verdict.Run:
-		a.reportWorkload(queue.Report{Left: a.left(), Ready: a.allRun()})
+		a.reportWorkload(kueue.Report{Left: a.left(), Ready: a.allRun()})
 	case v.Course == verdict.Queue && idle:
 		a.queueUp(*in)
 	}
@@ -157,30 +157,30 @@ func (a *acting) keepWorkload(v verdict.Verdict) {
 
 // queueUp makes a job without pods wait in its queue.
 func (a *acting) queueUp(in v1beta1.KueueScheduler) {
-	switch s := queue.Read(a.Queue.Workload); {
+	switch s := kueue.Read(a.Kueue.Workload); {
 	case !s.Exists:
 		a.createWorkload(in)
 	case !a.workloadUpToDate(in):
 		a.dropWorkload("the job needs other quota")
 	case s.Evicted && s.Reserves:
-		a.reportWorkload(queue.Report{GiveBack: true})
+		a.reportWorkload(kueue.Report{GiveBack: true})
 	}
 }
 
 func (a *acting) dropWorkload(reason string) {
-	if w := a.Queue.Workload; w != nil && w.GetDeletionTimestamp() == nil {
+	if w := a.Kueue.Workload; w != nil && w.GetDeletionTimestamp() == nil {
 		a.actions = append(a.actions, Action{Verb: DeleteObject, Object: w, QuotaPrecondition: &QuotaPrecondition{}, Reason: reason})
 	}
 }
 
 // conclusion returns the report that the job has finished.
-func (a *acting) conclusion(v verdict.Verdict) queue.Report {
+func (a *acting) conclusion(v verdict.Verdict) kueue.Report {
 	failed := v.Course == verdict.Fail || a.Job.Status.Phase == v1beta1.JobFailed
 	words := status.Succeeded
 	if failed {
 		words = status.Failed
 	}
-	return queue.Report{Over: true, Failed: failed, Message: words}
+	return kueue.Report{Over: true, Failed: failed, Message: words}
 }
 
 // anyPodLives reports whether some pod of the job, or of an earlier job of its name, may still use resources of a node.
@@ -195,28 +195,28 @@ func (a *acting) anyPodLives() bool {
 
 // wants returns the Workload that the job needs, for pods that avoid these nodes.
 func (a *acting) wants(in v1beta1.KueueScheduler, avoids []string) *unstructured.Unstructured {
-	return queue.Workload(a.Job, in, requestsOf(a.ledger, avoids), a.Queue.Priority)
+	return kueue.Workload(a.Job, in, requestsOf(a.ledger, avoids), a.Kueue.Priority)
 }
 
 // workloadUpToDate reports whether the Workload asks for what the job needs. It is up to date even if it names other nodes to avoid than the job does
 // now. A new Workload would lose the job's place in the queue.
 func (a *acting) workloadUpToDate(in v1beta1.KueueScheduler) bool {
-	w := a.Queue.Workload
-	return queue.Same(w, a.wants(in, queue.Avoided(w))) && assignedToBad(a.Job, w, a.ledger) == ""
+	w := a.Kueue.Workload
+	return kueue.Same(w, a.wants(in, kueue.Avoided(w))) && assignedToBad(a.Job, w, a.ledger) == ""
 }
 
 func (a *acting) createWorkload(in v1beta1.KueueScheduler) {
-	if spec.Prebuilt(a.Job) != "" || in.PriorityClass != "" && a.Queue.Priority == nil || topologyMistake(a.ledger) != "" {
+	if spec.Prebuilt(a.Job) != "" || in.PriorityClass != "" && a.Kueue.Priority == nil || topologyMistake(a.ledger) != "" {
 		return // see waiting
 	}
 	a.actions = append(a.actions, Action{Verb: CreateObject, Object: a.wants(in, a.ledger.BadNodes()), Reason: "the job waits in a queue by it"})
 }
 
-func (a *acting) reportWorkload(r queue.Report) {
-	if a.Queue.Workload == nil {
+func (a *acting) reportWorkload(r kueue.Report) {
+	if a.Kueue.Workload == nil {
 		return
 	}
-	status := queue.Status(a.Queue.Workload, r, a.Now)
+	status := kueue.Status(a.Kueue.Workload, r, a.Now)
 	if status == nil {
 		return
 	}
@@ -224,11 +224,11 @@ func (a *acting) reportWorkload(r queue.Report) {
 	switch {
 	case r.GiveBack, r.Over:
 		precondition = &QuotaPrecondition{}
-	case queue.Reclaims(a.Queue.Workload, r.Left):
+	case kueue.Reclaims(a.Kueue.Workload, r.Left):
 		precondition = a.quotaPrecondition()
 	}
-	o := queue.Key(a.Job)
-	o.SetResourceVersion(a.Queue.Workload.GetResourceVersion())
+	o := kueue.Key(a.Job)
+	o.SetResourceVersion(a.Kueue.Workload.GetResourceVersion())
 	o.Object["status"] = status
 	a.actions = append(a.actions, Action{Verb: ReportObject, Object: o, QuotaPrecondition: precondition, Reason: "Kueue has to know"})
 }

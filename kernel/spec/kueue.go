@@ -32,8 +32,8 @@ func PrebuiltMessage(name string) string {
 		"Remove " + LabelPrebuilt + " from its labels and annotations, and it queues by itself."
 }
 
-// Queue returns the Kueue queue in which a job wants to wait; nil if it wants none. Without spec.scheduler, Kueue's labels decide.
-func Queue(job *v1beta1.GenericJob) *v1beta1.KueueScheduler {
+// Kueue returns the Kueue queue in which a job wants to wait; nil if it wants none. Without spec.scheduler, Kueue's labels decide.
+func Kueue(job *v1beta1.GenericJob) *v1beta1.KueueScheduler {
 	switch s := job.Spec.Scheduler; {
 	case s != nil:
 		return s.Kueue

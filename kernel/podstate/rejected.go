@@ -6,6 +6,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
+// Rejected reports whether a pod has failed before code of the template could start. A node rejected it, or a container that admission has added
+// failed. A pod that was deleted or evicted before that is not rejected.
+func (p Pod) Rejected() bool {
+	return p.Status.Phase == corev1.PodFailed && !p.HasStarted() && !p.IsRemoved()
+}
+
 // ownReasons are the reasons by which a kubelet rejects a pod that another node might take; for example, it cannot provide a device. Its other reasons
 // tell of room that was taken meanwhile, or of a pod that was not meant for the node.
 var ownReasons = []string{"UnexpectedAdmissionError", "TopologyAffinityError", "SysctlForbidden"}
@@ -13,10 +19,4 @@ var ownReasons = []string{"UnexpectedAdmissionError", "TopologyAffinityError", "
 // RejectedByNode reports whether a kubelet has rejected a pod for a reason that lies in its node.
 func (p Pod) RejectedByNode() bool {
 	return p.Rejected() && slices.Contains(ownReasons, p.Status.Reason)
-}
-
-// IsUnschedulable reports whether a scheduler has found no node for a pod.
-func IsUnschedulable(pod *corev1.Pod) bool {
-	c := condition(pod, corev1.PodScheduled)
-	return pod.DeletionTimestamp == nil && !Scheduled(pod) && c != nil && c.Status == corev1.ConditionFalse && c.Reason != corev1.PodReasonSchedulingGated
 }

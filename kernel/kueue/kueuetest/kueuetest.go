@@ -1,5 +1,5 @@
-// Package queuetest checks what tests take for a Workload of Kueue's against Kueue's own definition of it.
-package queuetest
+// Package kueuetest checks what tests take for a Workload of Kueue's against Kueue's own definition of it.
+package kueuetest
 
 import (
 	"os"

@@ -10,7 +10,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
-	"github.com/genericjob/genericjob/kernel/queue/queuetest"
+	"github.com/genericjob/genericjob/kernel/kueue/kueuetest"
 )
 
 // inTwoRacks is the story of a job of three workers that Kueue has admitted to two racks.
@@ -32,8 +32,8 @@ func inTwoRacks(t *testing.T) *kt.Story {
 // What Kueue writes into a Workload elsewhere is here written by hand.
 func TestKueueTakesTheWorkloadOfStories(t *testing.T) {
 	w := inTwoRacks(t).Cluster.Workload
-	require.Empty(t, queuetest.Problems(t, w, "spec"))
-	require.Empty(t, queuetest.Problems(t, w, "status", "admission"))
+	require.Empty(t, kueuetest.Problems(t, w, "spec"))
+	require.Empty(t, kueuetest.Problems(t, w, "status", "admission"))
 }
 
 // Kueue fills domains in any order where it cannot read the ranks, and says nothing of that.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
-	"github.com/genericjob/genericjob/kernel/queue/queuetest"
+	"github.com/genericjob/genericjob/kernel/kueue/kueuetest"
 )
 
 // admitTo is Kueue's admission of a job of one type to one domain of a topology.
@@ -40,7 +40,7 @@ func placed(c *kt.Cluster, node string) func() {
 // excludes are the nodes that the Workload excludes for all pods.
 func excludes(t *testing.T, c *kt.Cluster) (nodes []string) {
 	t.Helper()
-	require.Empty(t, queuetest.Problems(t, c.Workload, "spec"))
+	require.Empty(t, kueuetest.Problems(t, c.Workload, "spec"))
 	sets, _, _ := unstructured.NestedSlice(c.Workload.Object, "spec", "podSets")
 	terms, _, _ := unstructured.NestedSlice(sets[0].(map[string]any), "template", "spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
 	for _, term := range terms {

@@ -1,4 +1,4 @@
-package queue
+package kueue
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/genericjob/genericjob/kernel/queue/queuetest"
+	"github.com/genericjob/genericjob/kernel/kueue/kueuetest"
 )
 
 // assigned is an assignment of the domains b1/r1, b1/r2, and b2/r1.
@@ -43,13 +43,13 @@ func at(domains ...string) (pods []*corev1.Pod) {
 }
 
 func TestKueueTakesTheAssignmentsOfTheseTests(t *testing.T) {
-	require.Empty(t, queuetest.Problems(t, workersIn(t, assigned), "status", "admission"))
+	require.Empty(t, kueuetest.Problems(t, workersIn(t, assigned), "status", "admission"))
 	for want, text := range map[string]string{
 		"unknown field podSetAssignments[1].topologyAssignment.slices[0].valuesPerLevel[0].universalValue": `{levels: [rack], slices: [{domainCount: 1, valuesPerLevel: [{universalValue: r}], podCounts: {universal: 1}}]}`,
 		"must have length equal to domainCount": `{levels: [rack], slices: [{domainCount: 2, valuesPerLevel: [{universal: r}], podCounts: {individual: [1]}}]}`,
 		"podCounts: Required value":             `{levels: [rack], slices: [{domainCount: 1, valuesPerLevel: [{universal: r}]}]}`,
 	} {
-		require.Contains(t, strings.Join(queuetest.Problems(t, workersIn(t, text), "status", "admission"), "\n"), want)
+		require.Contains(t, strings.Join(kueuetest.Problems(t, workersIn(t, text), "status", "admission"), "\n"), want)
 	}
 }
 

@@ -1,4 +1,4 @@
-package queue
+package kueue
 
 import (
 	corev1 "k8s.io/api/core/v1"
