@@ -79,7 +79,7 @@ lint: ## Run the linters of .golangci.yaml on every module with code
 	cd cmd/kubectl-gj && ../../.ci/golangci-lint run --config ../../.golangci.yaml ./...
 
 test: ## Run all tests, and say how far it is; builds etcd and kube-apiserver first, unless KUBEBUILDER_ASSETS is set
-	@echo 'All tests but the end-to-end suite, with an etcd and a kube-apiserver that are built before: about 17 minutes on 2 cores, later 9.'
+	@echo 'All tests but the end-to-end suite, with an etcd and a kube-apiserver that are built before: about 20 minutes on 2 cores, later 14.'
 	go -C .ci/tools run ./gotest
 
 flakes: ## Run all tests RUNS times beside busy loops, in an order drawn from SEED; PACKAGES, a regular expression, narrows it
