@@ -79,7 +79,7 @@ lint: ## Run the linters of .golangci.yaml on every module with code
 	cd cmd/kubectl-gj && ../../.ci/golangci-lint run --config ../../.golangci.yaml ./...
 
 test: ## Run all tests, and say how far it is; builds etcd and kube-apiserver first, unless KUBEBUILDER_ASSETS is set
-	@echo 'All tests but the end-to-end suite, with an etcd and a kube-apiserver that are built before: about 17 minutes on 2 cores, later 9.'
+	@echo 'All tests but the end-to-end suite, with an etcd and a kube-apiserver that are built before: about 20 minutes on 2 cores, later 14.'
 	go -C .ci/tools run ./gotest
 
 flakes: ## Run all tests RUNS times beside busy loops, in an order drawn from SEED; PACKAGES, a regular expression, narrows it
@@ -98,7 +98,7 @@ sim: ## Run the simulator over SEEDS schedules
 sim-all: ## Live all lives of small jobs that differ from a healthy one in at most K=2 things; it goes on where it was stopped; SCOPES narrows it
 	go test ./e2e/simulator -run 'TestEverySchedule$$' -v -count=1 -timeout 0 -k=$(K) -scopes='$(SCOPES)' -keep='$(CURDIR)/dist/sim-all'
 
-sim-mutants: ## Break the operator on purpose, in one place for each mutant: the simulator must find each; UPDATE=-update writes the table of e2e/README.md
+sim-mutants: ## Break the operator on purpose, in one place for each mutant: the simulator must find each; UPDATE=-update writes the table of e2e/simulator/mutants/README.md
 	go run ./e2e/simulator/mutants $(UPDATE)
 
 sim-branches: ## List the branches that no simulated life takes in e2e/simulator/BRANCHES.md; BRANCHES='-seeds 4000 -apiserver' needs KUBEBUILDER_ASSETS

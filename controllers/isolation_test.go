@@ -20,7 +20,7 @@ import (
 )
 
 // The tests of this file are attacks by a tenant: somebody who may create jobs, and here also pods, in a namespace. Kernel
-// and translators have more of them; deploy/THREAT-MODEL.md lists all.
+// and translators have more of them; deploy/attacks.md lists all.
 
 // TestNoObjectBlindsTheOperator: what the apiserver stores but Go cannot read would make the list of the whole kind fail,
 // for all namespaces.

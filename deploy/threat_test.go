@@ -20,10 +20,10 @@ import (
 	"github.com/genericjob/genericjob/controllers"
 )
 
-// part is a section of the threat model, without its heading.
-func part(t *testing.T, heading string) string {
+// part is a section of a page, without its heading.
+func part(t *testing.T, page, heading string) string {
 	t.Helper()
-	raw, err := os.ReadFile("THREAT-MODEL.md")
+	raw, err := os.ReadFile(page)
 	require.NoError(t, err)
 	_, text, found := strings.Cut(string(raw), "\n## "+heading+"\n")
 	require.True(t, found, heading)
@@ -69,20 +69,20 @@ func granted(t *testing.T) (rows []string) {
 // The table lacked six rights, among them those on all CRDs.
 func TestTheThreatModelListsEveryRightOfTheOperator(t *testing.T) {
 	var listed []string
-	for _, row := range regexp.MustCompile(`(?m)^(\|.*\|)[^|]+\|$`).FindAllStringSubmatch(part(t, "The operator's own rights"), -1)[2:] { // heading and line
+	for _, row := range regexp.MustCompile(`(?m)^(\|.*\|)[^|]+\|$`).FindAllStringSubmatch(part(t, "rights.md", "All rules"), -1)[2:] { // heading and line
 		listed = append(listed, row[1])
 	}
 	require.ElementsMatch(t, granted(t), listed)
 }
 
 func TestTheThreatModelKnowsHowManyJobsAreWorkedOnAtOnce(t *testing.T) {
-	require.Contains(t, part(t, "Attacks, and what stops them"), fmt.Sprintf("| %d workers, one job each;", controllers.DefaultConcurrency))
-	require.Contains(t, part(t, "Not defended"), fmt.Sprintf("- **%d jobs whose calls all hang**", controllers.DefaultConcurrency))
+	require.Contains(t, part(t, "attacks.md", "The operator's memory and time"), fmt.Sprintf("| %d workers, one job each;", controllers.DefaultConcurrency))
+	require.Contains(t, part(t, "THREAT-MODEL.md", "Not defended"), fmt.Sprintf("- **%d jobs whose calls all hang**", controllers.DefaultConcurrency))
 }
 
 // A policy cannot say "pods that have the same value of a label", which the text asked for.
 func TestTheRecommendedNetworkPolicyLetsTheOperatorIn(t *testing.T) {
-	block := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindStringSubmatch(part(t, "Recommended settings"))
+	block := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindStringSubmatch(part(t, "THREAT-MODEL.md", "Recommended settings"))
 	require.Len(t, block, 2)
 	var recommended, ours networkingv1.NetworkPolicy
 	require.NoError(t, yaml.UnmarshalStrict([]byte(block[1]), &recommended))

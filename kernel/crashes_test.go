@@ -19,7 +19,7 @@ import (
 )
 
 // recordedCrash is how the containers of a job ended, of which one rank did first: `make crashes` has recorded it with real PyTorch and a real
-// kubelet. See e2e/README.md.
+// kubelet. See e2e/suite/README.md.
 type recordedCrash struct {
 	Shape   string `json:"shape"`
 	InPlace bool   `json:"inPlace"`

@@ -178,7 +178,7 @@ func TestVersionsOfToolsAreThosePinned(t *testing.T) {
 func TestVersionsOfSchedulersAreThosePinned(t *testing.T) {
 	pinned := map[string]string{"kube-scheduler": "Kubernetes' own gangs", "Volcano": "Volcano", "Coscheduling": "Coscheduling", "Kueue": "Kueue"}
 	rows := integrations(t, read(t, "deploy/integrations/README.md"))
-	head := regexp.MustCompile(`(?m)^\| \| kube-scheduler .*$`).FindString(read(t, "e2e/README.md"))
+	head := regexp.MustCompile(`(?m)^\| \| kube-scheduler .*$`).FindString(read(t, "e2e/suite/schedulers.md"))
 	require.NotEmpty(t, head)
 	for name, tool := range pinned {
 		row := rows[slices.IndexFunc(rows, func(r integration) bool { return r.tool == tool })]

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The tests that e2e/README.md names by a letter: in which list of which file their names stand, as that begins.
+// The tests that e2e/suite/schedulers.md names by a letter: in which list of which file their names stand, as that begins.
 var schedulerTests = map[string]struct {
 	file, list string
 	name       *regexp.Regexp
@@ -47,7 +47,7 @@ func TestWhatWorksWithWhichSchedulerIsTested(t *testing.T) {
 		require.Contains(t, string(suite)+string(kueue), words)
 		want = append(want, name)
 	}
-	document, err := os.ReadFile(filepath.Join(root, "e2e/README.md"))
+	document, err := os.ReadFile(filepath.Join(root, "e2e/suite/schedulers.md"))
 	require.NoError(t, err)
 	var have []string
 	for _, named := range regexp.MustCompile("`([TKP]/[a-z_/]+)`").FindAllStringSubmatch(string(document), -1) {

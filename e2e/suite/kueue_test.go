@@ -16,7 +16,7 @@ import (
 )
 
 // kueueTests are what is asked of jobs in a queue of Kueue's, each with so many slots of a flavor, and so many pods, in a queue of its
-// own. The names are those of the table in e2e/README.md.
+// own. The names are those of the table in schedulers.md.
 var kueueTests = []struct {
 	name        string
 	slots, pods int

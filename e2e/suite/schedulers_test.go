@@ -31,7 +31,7 @@ var gangSchedulers = []struct {
 	{"coscheduling", "scheduling.x-k8s.io", startCoscheduling},
 }
 
-// gangTests are what each of them is asked for. The names are those of the table in e2e/README.md.
+// gangTests are what each of them is asked for. The names are those of the table in schedulers.md.
 var gangTests = []struct {
 	name string
 	test func(*gangSpace)

@@ -17,7 +17,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// TestTime compares what status.time says of a job with what its ranks have written down themselves. e2e/README.md tells the life of that job. It
+// TestTime compares what status.time says of a job with what its ranks have written down themselves. README.md tells the life of that job. It
 // runs beside no other test.
 func TestTime(t *testing.T) {
 	timeIsKept(newSpace(t), pod, "")

@@ -67,7 +67,7 @@ func functionAt(file, line string) string {
 // page is the document: lives, whether the tests of controllers had an apiserver, the table, and the reasons.
 const page = `# Branches that no simulated life takes
 
-` + "`make sim-branches`" + ` writes this page. It lives %d lives, then runs the tests of ` + "`kernel`" + `, then those of ` + "`controllers`" + ` %s an apiserver.
+` + "`make sim-branches`" + ` writes this page for contributors. It lives %d lives, then runs the tests of ` + "`kernel`" + `, then those of ` + "`controllers`" + ` %s an apiserver.
 A branch is a block of statements that the compiler counts. Of those that no life takes, each stands in one column more: the first that runs it.
 Files of which lives take all branches have no row. Neither have packages that none of these import.
 

@@ -1,5 +1,5 @@
 // Mutants breaks the operator on purpose, in one place for each mutant, and sees whether the simulator finds it. No code of the checkout is
-// touched: the compiler reads the broken file from elsewhere. With -update the results go to the table of e2e/README.md.
+// touched: the compiler reads the broken file from elsewhere. With -update the results go to the table of README.md beside it.
 //
 // With -k it searches among the lives of scopes that have at most so many deviations, and says how many a mutant needs.
 //

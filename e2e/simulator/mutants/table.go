@@ -7,7 +7,7 @@ import (
 )
 
 // document has the tables of what the last sweeps found.
-const document = "e2e/README.md"
+const document = "e2e/simulator/mutants/README.md"
 
 // table is a table in the document, between two marks.
 type table struct{ head, beginMark, endMark string }
