@@ -37,7 +37,7 @@ var gone = []struct {
 	{regexp.MustCompile(`\bending\.[A-Z]|package ending\b|\bEnding\b`), "podstate; what a pod means is its state", "kernel", "ending.Alive"},
 	{regexp.MustCompile(`\b(ledger|kernel|w)\.Faults?\b|type Fault\b`), "NodeProblem; tests inject faults", "kernel", "w.Faults"},
 	{regexp.MustCompile(`\bcalls\.Fault\b|type Fault|\bFaultError\b`), "RefusalTimer or DefinitionError; tests inject faults", "controllers", "calls.Fault"},
-	{regexp.MustCompile(`func (\([^)]*\) )?[tT]ell([A-Z]\w*)?\(`), "report, print, log or signal", "kernel", "func (p *writer) tellEnd()"},
+	{regexp.MustCompile(`func (\([^)]*\) )?[tT]ell[A-Z]\w*\(`), "report, print, log or signal", "kernel", "func (p *writer) tellEnd()"},
 	{regexp.MustCompile(`func (\([^)]*\) )?[tT]ell([A-Z]\w*)?\(`), "report, print, log or signal", "controllers", "func tell(o Options)"},
 	{regexp.MustCompile(`\b(Unb|B|b)lame\w*\(|chronicle`), "AddNodeFailure; a history is written as a historyDraft", "kernel", "draft.Blame(b)"},
 	{regexp.MustCompile(`// .*\bsays whether\b`), "reports whether", "", "// Ends says whether the job ends"},

@@ -17,7 +17,7 @@ import (
 	"github.com/genericjob/genericjob/controllers/calls"
 )
 
-// annotationAutoscaler holds a hash of the spec that was wanted. It shows that a part is wanted no more, such as a metric: the stored spec does not
+// annotationAutoscaler holds a hash of the spec that was wanted. It shows that a part is wanted no more, such as a metric. The stored spec does not
 // show that, for the apiserver and webhooks add parts of their own.
 const annotationAutoscaler = "batch.tensorstack.dev/autoscaler-hash"
 

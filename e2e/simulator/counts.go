@@ -80,13 +80,9 @@ func sumsOf(counts *metrics.Counts) sums {
 		counts.Collect(values)
 	}()
 	var s sums
-	names := map[*prometheus.Desc]string{}
+	names := descriptions{}
 	for m := range values {
-		name := names[m.Desc()]
-		if name == "" {
-			name = m.Desc().String()
-			names[m.Desc()] = name
-		}
+		name := names.of(m.Desc())
 		var v dto.Metric
 		if err := m.Write(&v); err != nil {
 			panic(fmt.Sprintf("read a metric: %v", err))
@@ -113,4 +109,14 @@ func sumsOf(counts *metrics.Counts) sums {
 		}
 	}
 	return s
+}
+
+// descriptions are the texts of what describes metrics. Many metrics have the same description, and its text is costly.
+type descriptions map[*prometheus.Desc]string
+
+func (d descriptions) of(desc *prometheus.Desc) string {
+	if d[desc] == "" {
+		d[desc] = desc.String()
+	}
+	return d[desc]
 }

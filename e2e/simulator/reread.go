@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -43,24 +42,24 @@ func rereadInto(out, v reflect.Value) {
 			rereadInto(out.Elem(), v.Elem())
 		}
 	case reflect.Slice:
-		if v.IsNil() || v.Type().Elem().Kind() == reflect.Uint8 {
-			throughJSON(out, v)
-			return
-		}
-		out.Set(reflect.MakeSlice(v.Type(), v.Len(), v.Len()))
-		for i := range v.Len() {
-			rereadInto(out.Index(i), v.Index(i))
-		}
+		rereadList(out, v)
 	case reflect.String:
-		if !utf8.ValidString(v.String()) {
-			throughJSON(out, v)
-			return
-		}
-		out.SetString(v.String())
+		out.SetString(strings.ToValidUTF8(v.String(), "\uFFFD"))
 	case reflect.Bool, reflect.Int, reflect.Int32, reflect.Int64:
 		out.Set(v)
 	default:
 		throughJSON(out, v)
+	}
+}
+
+func rereadList(out, v reflect.Value) {
+	if v.IsNil() || v.Type().Elem().Kind() == reflect.Uint8 {
+		throughJSON(out, v)
+		return
+	}
+	out.Set(reflect.MakeSlice(v.Type(), v.Len(), v.Len()))
+	for i := range v.Len() {
+		rereadInto(out.Index(i), v.Index(i))
 	}
 }
 

@@ -22,7 +22,7 @@ func TestAValueIsRereadAsJSONWouldDoIt(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%T", kind), func(t *testing.T) {
 			fill := randfill.NewWithSeed(1).NilChance(0.3).NumElements(0, 3).MaxDepth(12).Funcs( // what has to be legal
-				func(f *metav1.FieldsV1, _ randfill.Continue) { f.Raw = []byte("{}") },
+				func(f *metav1.FieldsV1, _ randfill.Continue) { f.SetRawString("{}") },
 				func(q *quantity.Quantity, c randfill.Continue) {
 					*q = *quantity.NewMilliQuantity(c.Int63n(1e6), quantity.DecimalSI)
 				},

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/output"
 	"github.com/genericjob/genericjob/kernel/spec"
@@ -82,12 +84,7 @@ func (t *truth) sharesWritten(was, is *v1beta1.TimeShares) {
 // addsUp checks that the shares and the open interval are the age of the job.
 func (t *truth) addsUp(job *v1beta1.GenericJob, before *v1beta1.JobTime) {
 	is := job.Status.Time
-	since := job.CreationTimestamp
-	if before != nil {
-		since = before.Since
-	} else if is.Since.Before(&since) && !is.Since.Time.Before(t.life.writer.earliest.Truncate(time.Second)) {
-		since = is.Since // its clock was behind the apiserver's when it planned
-	}
+	since := t.beginning(job, before)
 	if !is.Since.Equal(&since) {
 		t.violated("a second is lost", "time since %s, not %s", is.Since, since)
 	}
@@ -101,6 +98,19 @@ func (t *truth) addsUp(job *v1beta1.GenericJob, before *v1beta1.JobTime) {
 		t.violated("a finished job ages", "%s is open since %s", is.Open.Cause, is.Open.Since)
 	case is.Open == nil && until.Before(end.Truncate(time.Second)):
 		t.violated("a second is lost", "%d s since %s, and the job ended at %s", is.Total, since, end)
+	}
+}
+
+// beginning is when the time of a job has to begin.
+func (t *truth) beginning(job *v1beta1.GenericJob, before *v1beta1.JobTime) metav1.Time {
+	is, created := job.Status.Time.Since, job.CreationTimestamp
+	switch {
+	case before != nil:
+		return before.Since
+	case is.Before(&created) && !is.Time.Before(t.life.writer.earliest.Truncate(time.Second)):
+		return is // the operator's clock was behind the apiserver's when it planned
+	default:
+		return created
 	}
 }
 

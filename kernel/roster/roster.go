@@ -198,8 +198,8 @@ func (r *Roster) HasPods() bool {
 	return slices.ContainsFunc(r.Types, func(t Type) bool { return slices.ContainsFunc(t.Pods, func(p *corev1.Pod) bool { return p != nil }) })
 }
 
-// HasPodsThatMustGo reports whether pods exist that are to be replaced, or were scaled away, and after what time that changes by itself; 0 if it does not. A pod of an
-// auxiliary type counts only as long as its code may run. The members of the next attempt must not meet there.
+// HasPodsThatMustGo reports whether pods exist that are to be replaced, or were scaled away. Until is the time after which that changes by itself; 0 if it
+// does not. A pod of an auxiliary type counts only as long as its code may run. The members of the next attempt must not meet there.
 func (r *Roster) HasPodsThatMustGo() (has bool, until time.Duration) {
 	if slices.ContainsFunc(r.ScaledDown, func(s ScaledDownPod) bool {
 		a := r.ledger.Account(s.Type)

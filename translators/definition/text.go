@@ -51,10 +51,10 @@ func length(text string) (int, error) {
 	depth, quote := 0, byte(0)
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
-		case quote != 0 && c == '\\':
-			i++
 		case quote != 0:
-			if c == quote {
+			if c == '\\' {
+				i++
+			} else if c == quote {
 				quote = 0
 			}
 		case c == '\'' || c == '"':

@@ -25,8 +25,8 @@ const (
 	task = `,"task":{"type":"$(type)","index":$(rank)}`
 )
 
-// cluster is the TensorFlow cluster of a TFJob. It is not that of package tensorflow, because Kubeflow's TF_CONFIG differs: in the order of types, in
-// evaluators, in "environment", and in jobs whose number of workers changes. In contrast to TensorFlow's own examples it names evaluators, too: programs for TFJobs expect that.
+// cluster is the TensorFlow cluster of a TFJob. It is not that of package tensorflow, because Kubeflow's TF_CONFIG differs. It has another
+// order of types, has evaluators and "environment", and differs in jobs whose number of workers changes. In contrast to TensorFlow's own examples it names evaluators, too: programs for TFJobs expect that.
 type cluster struct {
 	job     string
 	ports   map[string]int32

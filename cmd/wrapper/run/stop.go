@@ -140,12 +140,7 @@ func (w *wrapper) finishStop() {
 		}
 		return
 	}
-	if !w.stopAsked.IsZero() && (!w.podEnds || w.hasNamedHolders) { // kubectl gj logs tells by it where the words of an attempt end that another follows
-		if w.readsOutput {
-			w.awaitOutput()
-		}
-		w.say("attempt %d has stopped, %.1f s after it was asked to; last to end: %s", w.Ran, time.Since(w.stopAsked).Seconds(), cmp.Or(w.lastSeen, "the command"))
-	}
+	w.sayStopped()
 	w.addOutput()
 	w.clearTerminationMessage()
 	switch {
@@ -158,6 +153,18 @@ func (w *wrapper) finishStop() {
 	}
 	w.draining, w.stopping, w.hung, w.graceOver, w.killTimer = false, false, false, false, nil
 	w.stopAsked, w.hasNamedHolders, w.lastSeen = time.Time{}, false, ""
+}
+
+// sayStopped logs that an attempt has ended which was asked to. By that line kubectl gj logs tells the words of an attempt from those of the next in its
+// container. Where none follows, it is said only of a slow stop.
+func (w *wrapper) sayStopped() {
+	if w.stopAsked.IsZero() || w.podEnds && !w.hasNamedHolders {
+		return
+	}
+	if w.readsOutput {
+		w.awaitOutput()
+	}
+	w.say("attempt %d has stopped, %.1f s after it was asked to; last to end: %s", w.Ran, time.Since(w.stopAsked).Seconds(), cmp.Or(w.lastSeen, "the command"))
 }
 
 // nameHolders logs, once in each stop, the processes that have not ended soon. At the end of a pod there may be no time to log more.
