@@ -76,8 +76,8 @@ func (c recordedCrash) isTold(t *testing.T, step int) {
 			c.isOfTheCause(t, job, e.Message)
 		}
 	}
-	for _, is := range []v1beta1.JobConditionType{v1beta1.ConditionFailed, v1beta1.ConditionReplicaFailure} {
-		c.isOfTheCause(t, job, condition(job.Status, is).Message)
+	for _, conditionType := range []v1beta1.JobConditionType{v1beta1.ConditionFailed, v1beta1.ConditionReplicaFailure} {
+		c.isOfTheCause(t, job, condition(job.Status, conditionType).Message)
 	}
 	restarts := 1
 	if c.Final {

@@ -25,7 +25,7 @@ func lateFailures(w World, l *ledger.Ledger, replicas *roster.Roster, previous b
 				continue
 			}
 			attempt := l.Attempt(t.Account, rank) - back
-			if e, is := lateEnd(w, t, rank, attempt, begun); is {
+			if e, ok := lateEnd(w, t, rank, attempt, begun); ok {
 				e.isFinal = t.HasFailed(rank)
 				list = append(list, e)
 			}
@@ -56,8 +56,8 @@ func lateEnd(w World, t *roster.Type, rank, attempt int, begun time.Time) (codeE
 	case numbers.Order != nil && !pod.Ended():
 		return codeEndOf(pod.AtLastExit()), hasFailedAgain(t, rank, pod)
 	}
-	if e, is := ownEnd(pod, begun); is || numbers.Order == nil {
-		return e, is
+	if e, ok := ownEnd(pod, begun); ok || numbers.Order == nil {
+		return e, ok
 	}
 	return endBeforeDeletion(t, rank, pod, begun)
 }

@@ -65,17 +65,17 @@ func recordOutcomes(w World, draft ledger.Draft, replicas *roster.Roster) outcom
 	disturbed, trains := false, draft.Trains()
 	for t, rank := range replicas.Replicas() {
 		pod := t.Pods[rank]
-		is := podStateOf(replicas, t, rank)
-		if is == podstate.Alive {
+		state := podStateOf(replicas, t, rank)
+		if state == podstate.Alive {
 			if !trains {
 				o.running.add(t, rank)
 			}
 			continue
 		}
-		disturbed = disturbed || slices.Contains(disturbances, is)
-		if e, has := endOf(draft.Ledger, t, rank, is); has {
+		disturbed = disturbed || slices.Contains(disturbances, state)
+		if e, has := endOf(draft.Ledger, t, rank, state); has {
 			ended = append(ended, e)
-		} else if is == podstate.Succeeded {
+		} else if state == podstate.Succeeded {
 			draft.Succeed(t.Account, rank)
 			o.noteSuccess(pod)
 		}
@@ -160,10 +160,10 @@ func (o *outcomes) noteSuccess(pod *corev1.Pod) {
 
 // endOf returns how a replica has ended, by the state of its pod, and whether it has. It has not if its pod lives, does not matter, or has done its
 // work.
-func endOf(l *ledger.Ledger, t *roster.Type, rank int, is podstate.State) (e end, has bool) {
+func endOf(l *ledger.Ledger, t *roster.Type, rank int, state podstate.State) (e end, has bool) {
 	pod := t.Pod(rank)
-	e = end{account: t.Account, rank: rank, pod: pod, state: is}
-	switch is {
+	e = end{account: t.Account, rank: rank, pod: pod, state: state}
+	switch state {
 	case podstate.Succeeded:
 		if !l.RunsAgain(t.Account, rank) {
 			return e, false

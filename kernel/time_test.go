@@ -51,16 +51,16 @@ func look(t *testing.T, job *v1beta1.GenericJob, at time.Duration, pods ...*core
 // requireWhole checks that the shares of a job's time are its age.
 func requireWhole(t *testing.T, job *v1beta1.GenericJob) {
 	t.Helper()
-	is, sum := job.Status.Time, int64(0)
-	if is == nil {
+	got, sum := job.Status.Time, int64(0)
+	if got == nil {
 		return
 	}
 	for _, cause := range v1beta1.TimeCauses {
-		sum += *is.Of(cause)
+		sum += *got.Of(cause)
 	}
-	require.Equal(t, sum, is.Total)
-	if is.Open != nil {
-		require.Equal(t, is.Since.Add(time.Duration(sum)*time.Second), is.Open.Since.Time)
+	require.Equal(t, sum, got.Total)
+	if got.Open != nil {
+		require.Equal(t, got.Since.Add(time.Duration(sum)*time.Second), got.Open.Since.Time)
 	}
 }
 

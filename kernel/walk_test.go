@@ -21,8 +21,8 @@ func callsIn(t *testing.T, file, function string) (calls []string) {
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
 	require.NoError(t, err)
 	for _, d := range parsed.Decls {
-		f, is := d.(*ast.FuncDecl)
-		if !is || f.Name.Name != function {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok || f.Name.Name != function {
 			continue
 		}
 		var inner []func()
@@ -33,7 +33,7 @@ func callsIn(t *testing.T, file, function string) (calls []string) {
 				return false
 			}
 			end := func() {}
-			if call, is := n.(*ast.CallExpr); is {
+			if call, ok := n.(*ast.CallExpr); ok {
 				switch called := call.Fun.(type) {
 				case *ast.Ident:
 					end = func() { calls = append(calls, called.Name) }

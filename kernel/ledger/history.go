@@ -77,11 +77,11 @@ func (d Draft) historyDraftOf(t *v1beta1.JobTime) historyDraft {
 // updateHistory updates the history after the time has changed from before to d.time. From is when the change came.
 func (d Draft) updateHistory(before *v1beta1.JobTime, from, now time.Time) {
 	h := d.historyDraftOf(before)
-	was, is := kindsOf(before.Open), kindsOf(d.time.Open)
+	kindsBefore, kinds := kindsOf(before.Open), kindsOf(d.time.Open)
 	at := boundary(before, d.time)
-	for _, kind := range is {
+	for _, kind := range kinds {
 		e := v1beta1.HistoryEntry{Kind: kind, Begin: at}
-		if slices.Contains(was, kind) { // its entry is open already, unless somebody has deleted it
+		if slices.Contains(kindsBefore, kind) { // its entry is open already, unless somebody has deleted it
 			e.Begin = before.Open.Since
 		} else if kind.IsLoss() {
 			copyCause(&e, &d.why)
@@ -101,7 +101,7 @@ func (d Draft) updateHistory(before *v1beta1.JobTime, from, now time.Time) {
 	if next := d.time.Open; next == nil || next.Cause != before.Open.Cause {
 		h.cut(at)
 	}
-	h.close(is, at)
+	h.close(kinds, at)
 	if on, next := before.Open, d.time.Open; next != nil && on.Replicas != next.Replicas {
 		h.Entries = append(h.Entries, v1beta1.HistoryEntry{
 			Kind: v1beta1.HistoryScale, Begin: next.Since, End: new(next.Since), From: new(on.Replicas), To: new(next.Replicas),

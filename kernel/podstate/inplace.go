@@ -14,8 +14,8 @@ import (
 // RestartsInPlace reports whether the kubelet starts the pod's main container again when it fails: the pod was made to be restarted in place.
 // Where a node or an apiserver knows nothing of that, the pod fails instead, as any other.
 func RestartsInPlace(pod *corev1.Pod) bool {
-	_, is := pod.Annotations[inplace.Annotation]
-	return is
+	_, ok := pod.Annotations[inplace.Annotation]
+	return ok
 }
 
 // CanGoOn reports whether code may be run again in a pod.

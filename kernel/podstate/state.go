@@ -62,7 +62,7 @@ type Numbers struct {
 // NumbersOf reads the numbers of a pod. A number that the pod does not have is -1.
 func NumbersOf(pod *corev1.Pod) Numbers {
 	numbers := Numbers{Number(pod, v1beta1.LabelAttempt), Number(pod, v1beta1.LabelModeGeneration), -1, nil}
-	if text, is := pod.Annotations[inplace.Annotation]; is {
+	if text, ok := pod.Annotations[inplace.Annotation]; ok {
 		if o, err := inplace.Parse(text); err == nil {
 			numbers.JobAttempt, numbers.Order = Number(pod, v1beta1.LabelJobAttempt), &o
 		}
@@ -75,8 +75,8 @@ func (n Numbers) IsOfEarlierBuild(pod *corev1.Pod) bool {
 	if n.ModeGeneration >= 0 {
 		return false
 	}
-	_, is := pod.Labels[v1beta1.LabelOfEarlierBuilds]
-	return is
+	_, ok := pod.Labels[v1beta1.LabelOfEarlierBuilds]
+	return ok
 }
 
 // CodeAttempt returns the attempt that the pod was last told of: by its order, or else by its labels.
@@ -217,8 +217,8 @@ func Tracked(pod *corev1.Pod) bool { return slices.Contains(pod.Finalizers, v1be
 // Marked reports whether the pod has a mark: AnnotationStopped if the operator stops it, AnnotationDisrupted if somebody else deletes it. Only a pod that
 // is not known to have finished gets a mark.
 func Marked(pod *corev1.Pod, mark string) bool {
-	_, is := pod.Annotations[mark]
-	return is
+	_, ok := pod.Annotations[mark]
+	return ok
 }
 
 // killDelay is how long after its deletionTimestamp, which includes the grace period, a pod's code may still run on a node that answers. Its kubelet
@@ -227,7 +227,7 @@ const killDelay = 5 * time.Second
 
 // Clears reports whether no code can run any more in a pod that is not wanted. If code still can, after is how long until it cannot; 0 if the pod is still
 // to be deleted.
-func (j Judge) Clears(p Pod) (is bool, after time.Duration) {
+func (j Judge) Clears(p Pod) (clears bool, after time.Duration) {
 	switch {
 	case p.Ended():
 		return true, 0

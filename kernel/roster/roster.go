@@ -78,8 +78,8 @@ func Of(job *v1beta1.GenericJob, l *ledger.Ledger, pods []*corev1.Pod, judge pod
 
 func (r *Roster) add(job *v1beta1.GenericJob, pod *corev1.Pod, m *podstate.Numbers) {
 	*m = podstate.NumbersOf(pod)
-	name, rank, is := ReplicaOf(r.Names, pod)
-	if !is {
+	name, rank, ok := ReplicaOf(r.Names, pod)
+	if !ok {
 		return
 	}
 	a := r.ledger.Account(name)
@@ -100,10 +100,10 @@ func (r *Roster) add(job *v1beta1.GenericJob, pod *corev1.Pod, m *podstate.Numbe
 
 // ReplicaOf returns the replica of a pod that a job controls, if the pod has the name of one. Otherwise the operator did not make the pod, though it
 // claims the job as its controller, and leaves it alone.
-func ReplicaOf(names spec.Names, pod *corev1.Pod) (replicaType string, rank int, is bool) {
+func ReplicaOf(names spec.Names, pod *corev1.Pod) (replicaType string, rank int, ok bool) {
 	replicaType, rank = pod.Labels[v1beta1.LabelReplicaType], podstate.Number(pod, v1beta1.LabelReplicaRank)
-	is = rank >= 0 && rank < spec.MaxReplicas && (names.Is(pod.Name, replicaType, rank) || names.Was(pod.Name, replicaType, rank))
-	return replicaType, rank, is
+	ok = rank >= 0 && rank < spec.MaxReplicas && (names.Is(pod.Name, replicaType, rank) || names.Was(pod.Name, replicaType, rank))
+	return replicaType, rank, ok
 }
 
 // put notes the pod of a replica.
@@ -186,8 +186,8 @@ func (r *Roster) IsUnwanted(t *Type, rank int) bool {
 	if !mayBe { // this is so for almost all pods, and saves the time to judge them
 		return false
 	}
-	is := r.State(t, rank)
-	return is == podstate.Unwanted || is == podstate.AwaitingPhase
+	state := r.State(t, rank)
+	return state == podstate.Unwanted || state == podstate.AwaitingPhase
 }
 
 // IsStranded reports whether the container of a replica's pod has ended and is not started again, whatever the ledger says of the pod.
@@ -215,7 +215,7 @@ func (r *Roster) HasPodsThatMustGo() (has bool, until time.Duration) {
 		if !t.Auxiliary {
 			return true, 0
 		}
-		if is, after := r.judge.Clears(t.Pod(rank)); !is {
+		if clears, after := r.judge.Clears(t.Pod(rank)); !clears {
 			has, until = true, max(until, after)
 		}
 	}

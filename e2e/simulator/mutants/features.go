@@ -16,7 +16,7 @@ var ofFeatures = []mutant{
 	{"a blocked job is ready", "kernel/status/ready.go",
 		"case blocked.Status == metav1.ConditionTrue:", "case false:"},
 	{"a job that has failed still reconciles", "kernel/status/ready.go",
-		"return isDerived(c) && c.Type != is", "return false && isDerived(c) && c.Type != is"},
+		"return isDerived(c) && c.Type != which", "return false && isDerived(c) && c.Type != which"},
 	{"a job that nobody has seen passes for one with a status", "kernel/ledger/ledger.go",
 		"if s.ObservedGeneration == v1beta1.Unobserved {", "if false {"},
 
@@ -153,7 +153,7 @@ var ofFeatures = []mutant{
 	{"what is no longer listed is forgotten", "kernel/ledger/history.go",
 		"s.Seconds, s.DeviceSeconds = sum(s.Seconds, e.Seconds), sum(s.DeviceSeconds, e.DeviceSeconds)\n", "_ = s.Seconds\n"},
 	{"an entry ends when the operator sees it", "kernel/ledger/history.go",
-		"h.close(is, at)", "h.close(is, metav1.NewTime(now.Truncate(time.Second)))"},
+		"h.close(kinds, at)", "h.close(kinds, metav1.NewTime(now.Truncate(time.Second)))"},
 	{"a loss goes on in the history when all run again", "kernel/ledger/history.go",
 		"e.End == nil && !slices.Contains(but, e.Kind) {\n\t\t\te.End", "e.End == nil && !e.Kind.IsLoss() && !slices.Contains(but, e.Kind) {\n\t\t\te.End"},
 	{"a pause in a loss is counted as lost, too", "kernel/ledger/history.go",
