@@ -18,9 +18,17 @@ import (
 // todo is what is to be done, and when to look again.
 type todo struct {
 	actions          []Action
-	typesLackingPods []string // types of which more pods are missing than actions create
-	again            time.Duration
+	typesLackingPods []string      // types of which more pods are missing than actions create
+	recheckAfter     time.Duration // 0 if only a change can ask for more
 }
+
+func (t *todo) do(verb Verb, pod *corev1.Pod, reason string) {
+	t.actions = append(t.actions, Action{Verb: verb, Pod: pod, Reason: reason})
+}
+
+// wakeAfter has the job looked at again after a time; 0 asks for nothing. Functions that answer a question do not call it. They return after what time
+// their answer may change, and their callers pass that on.
+func (t *todo) wakeAfter(d time.Duration) { t.recheckAfter = soonest(t.recheckAfter, d) }
 
 func (t todo) creates() bool {
 	return slices.ContainsFunc(t.actions, func(a Action) bool { return a.Verb.Creates() })
@@ -30,29 +38,24 @@ func (t todo) changes() bool {
 	return slices.ContainsFunc(t.actions, func(a Action) bool { return !a.Verb.Creates() })
 }
 
-// acting collects what is to be done.
+// acting collects what is to be done. Of the planning it changes nothing.
 type acting struct {
+	*planning
 	todo
-	World
-	ledger       *ledger.Ledger
-	replicas     *roster.Roster
-	judge        podstate.Judge
-	verdictIsRun bool // the verdict is to run
-	hasSucceeded bool // the job has succeeded, or does now
-	servedMayRun bool // some replica that is not auxiliary runs, or may yet run
-	barrier      barrier.Barrier
-	first        *v1beta1.FirstFailure // the first failure, as this reconcile leaves it
+	ledger       *ledger.Ledger // the draft as it is now, to be read
+	hasSucceeded bool           // the job has succeeded, or does now
+	servedMayRun bool           // some replica that is not auxiliary runs, or may yet run
 }
 
 // listActions lists what the caller is to do about each pod, and which objects it is to create. It reads the ledger as this reconcile leaves it. The
 // status has the same ledger before the caller acts, unless its write is postponed.
-func listActions(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.Verdict, judge podstate.Judge, opened barrier.Barrier, first *v1beta1.FirstFailure) todo {
+func (p *planning) listActions() todo {
+	l, v := p.draft.Ledger, p.verdict
 	a := &acting{
-		World: w, ledger: l, replicas: replicas, judge: judge, verdictIsRun: v.Course == verdict.Run, barrier: opened, first: first,
-		hasSucceeded: succeeds(w.Job, v),
-		servedMayRun: l.AuxiliaryReplicas() > 0 && anyServedMayRun(replicas), todo: todo{actions: releaseOrphans(w)},
+		planning: p, ledger: l, hasSucceeded: succeeds(p.Job, v),
+		servedMayRun: l.AuxiliaryReplicas() > 0 && anyServedMayRun(p.replicas), todo: todo{actions: releaseOrphans(p.World)},
 	}
-	for t, rank := range replicas.Replicas() {
+	for t, rank := range p.replicas.Replicas() {
 		pod := t.Pods[rank]
 		if pod == nil {
 			continue
@@ -63,7 +66,7 @@ func listActions(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.V
 			a.forUnfinishedJob(t, rank, t.Pod(rank))
 		}
 	}
-	for _, s := range replicas.ScaledDown {
+	for _, s := range p.replicas.ScaledDown {
 		a.discard(s.Pod, "it was scaled away")
 	}
 	if v.Over() || v.StopsPods() {
@@ -73,7 +76,7 @@ func listActions(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.V
 	switch {
 	case v.Over():
 		a.expire()
-	case v.Course == verdict.Run && len(w.Orphans) == 0: // orphans may still have the names of new pods
+	case v.Course == verdict.Run && len(p.Orphans) == 0: // orphans may still have the names of new pods
 		a.createServiceAndGroup()
 		a.createMissing()
 	}
@@ -83,30 +86,21 @@ func listActions(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.V
 
 // lookAgain has the job looked at again while replicas wait for each other, or their wrappers may hold ends.
 func (a *acting) lookAgain() {
-	if a.verdictIsRun {
+	if a.verdict.Course == verdict.Run {
 		for _, wait := range barrier.RequeueTimes(a.barrierInputs(), a.Pods, a.ledger, a.replicas) {
 			a.wakeAfter(wait)
 		}
 	}
 }
 
-func (a *acting) do(verb Verb, pod *corev1.Pod, reason string) {
-	a.actions = append(a.actions, Action{Verb: verb, Pod: pod, Reason: reason})
-}
-
-// wakeAfter has the job looked at again after a time. Some functions that answer a question call it, for the time at which their answer may change:
-// mayEndByItself, addedMayReport, mayTellCause and waitsForOrder. cleansUp, isLeftOver and keepsLogs call such functions.
-func (a *acting) wakeAfter(d time.Duration) { a.again = soonest(a.again, d) }
-
 // forFinishedJob lets go of a pod of a job that has finished, and cleans up by the job's policy.
 func (a *acting) forFinishedJob(t *roster.Type, rank int, pod podstate.Pod) {
-	waits := a.waitsForOrder(t, rank, pod)
-	remove := a.cleansUp(t, rank, pod) && !a.addedMayReport(pod) || waits && pod.Spec.NodeName == "" // a pod without a node has no kubelet to end it, and no logs
+	waits, untilStranded := a.waitsForOrder(t, rank, pod)
+	isRemoved, untilRemoved := a.isRemoved(t, rank, pod)
+	a.wakeAfter(soonest(untilStranded, untilRemoved))
 	switch {
-	case remove && a.mayTellCause(t, rank, pod):
-		a.deletePod(pod.Pod, "the job has finished")
-	case remove:
-		a.discard(pod.Pod, "the job has finished")
+	case isRemoved, waits && pod.Spec.NodeName == "": // a pod without a node has no kubelet to end it, and no logs
+		a.removeFinished(t, rank, pod)
 	case t.Finished(rank):
 		a.releaseFinished(pod, "the job has finished")
 	case waits:
@@ -117,16 +111,38 @@ func (a *acting) forFinishedJob(t *roster.Type, rank int, pod podstate.Pod) {
 	}
 }
 
-// cleansUp reports whether a finished job's cleanUpPolicy asks for a pod to be deleted.
-func (a *acting) cleansUp(t *roster.Type, rank int, pod podstate.Pod) bool {
+// isRemoved reports whether the clean-up of a finished job deletes a pod now. Until is after what time that may change; 0 if it does not by itself.
+func (a *acting) isRemoved(t *roster.Type, rank int, pod podstate.Pod) (is bool, until time.Duration) {
+	cleansUp, until := a.cleansUp(t, rank, pod)
+	if !cleansUp {
+		return false, until
+	}
+	mayReport, untilReported := a.addedMayReport(pod)
+	return !mayReport, soonest(until, untilReported)
+}
+
+// removeFinished deletes a pod of a job that has finished. Its finalizer stays as long as the pod may tell the cause of the job's failure.
+func (a *acting) removeFinished(t *roster.Type, rank int, pod podstate.Pod) {
+	mayTell, until := a.mayTellCause(t, rank, pod)
+	a.wakeAfter(until)
+	if mayTell {
+		a.deletePod(pod.Pod, "the job has finished")
+	} else {
+		a.discard(pod.Pod, "the job has finished")
+	}
+}
+
+// cleansUp reports whether a finished job's cleanUpPolicy asks for a pod to be deleted, and after what time that may change; 0 if it does not by itself.
+func (a *acting) cleansUp(t *roster.Type, rank int, pod podstate.Pod) (does bool, until time.Duration) {
 	switch spec.CleanUp(a.Job) {
 	case v1beta1.CleanUpAll:
-		return true
+		return true, 0
 	case v1beta1.CleanUpUnfinished:
-		return a.isLeftOver(t, rank, pod) || a.replicas.IsToBeReplaced(t, rank)
+		does, until = a.isLeftOver(t, rank, pod)
 	default: // None
-		return a.runsInVain(t, pod) || a.replicas.IsToBeReplaced(t, rank)
+		does = a.runsInVain(t, pod)
 	}
+	return does || a.replicas.IsToBeReplaced(t, rank), until
 }
 
 // timeToEnd is how long cleanUpPolicy Unfinished lets code run on after its job has succeeded. In a collective all members end within moments, and a
@@ -139,20 +155,21 @@ func succeeds(job *v1beta1.GenericJob, v verdict.Verdict) bool {
 }
 
 // isLeftOver reports whether a pod of a finished job still runs for nothing. Such a pod is not about to end, and is not kept for the logs of a
-// failure.
-func (a *acting) isLeftOver(t *roster.Type, rank int, pod podstate.Pod) bool {
-	return !pod.Ended() && !a.keepsLogs(t, rank, pod) && !a.mayEndByItself(pod)
+// failure. Until is how much longer it may still end by itself; 0 if it may not.
+func (a *acting) isLeftOver(t *roster.Type, rank int, pod podstate.Pod) (is bool, until time.Duration) {
+	if pod.Ended() || a.keepsLogs(t, rank, pod) {
+		return false, 0
+	}
+	until = a.untilMustEnd(pod)
+	return until == 0, until
 }
 
-// mayEndByItself reports whether to leave a pod alone because its code may still end by itself, after its job has succeeded. It has the job looked at again
-// when that time is over.
-func (a *acting) mayEndByItself(pod podstate.Pod) bool {
+// untilMustEnd returns how much longer to leave a pod alone because its code may still end by itself, after its job has succeeded; 0 if it may not.
+func (a *acting) untilMustEnd(pod podstate.Pod) time.Duration {
 	if !a.hasSucceeded || !pod.HasStarted() || pod.DeletionTimestamp != nil {
-		return false
+		return 0
 	}
-	left := timeToEnd - a.sinceEnd()
-	a.wakeAfter(max(0, left))
-	return left > 0
+	return max(0, timeToEnd-a.sinceEnd())
 }
 
 // sinceEnd returns how long ago the job ended; 0 if it ends in this reconcile. If the clock was set back by more than causeAfterEnd, nobody knows. Then
@@ -190,7 +207,9 @@ func (a *acting) releaseFinished(pod podstate.Pod, reason string) {
 
 // releaseKept takes the finalizer off a pod that stays, and ends the containers that admission has added, if those of the template have ended.
 func (a *acting) releaseKept(pod podstate.Pod, reason string) {
-	if !a.addedMayReport(pod) {
+	mayReport, until := a.addedMayReport(pod)
+	a.wakeAfter(until)
+	if !mayReport {
 		a.endAdded(pod) // if the release is carried out first, this meets a conflict, and the next reconcile tries again
 	}
 	a.release(pod.Pod, reason)
@@ -200,15 +219,14 @@ func (a *acting) releaseKept(pod podstate.Pod, reason string) {
 // have collected. The collector of a Katib trial notices the end within a second, and reports the metrics then.
 const timeToReport = 10 * time.Second
 
-// addedMayReport reports whether to leave the containers alone that admission has added to a pod, because they may still report. It has the job looked at
-// again when that time is over. If the node's clock is so far ahead that nobody knows the time, nothing waits.
-func (a *acting) addedMayReport(pod podstate.Pod) bool {
+// addedMayReport reports whether to leave the containers alone that admission has added to a pod, because they may still report. Until is how much longer
+// they may. If the node's clock is so far ahead that nobody knows the time, nothing waits.
+func (a *acting) addedMayReport(pod podstate.Pod) (may bool, until time.Duration) {
 	left := timeToReport - a.Now.Sub(pod.EndedAt())
 	if !pod.Remains() || isToldToEnd(pod) || left <= 0 || left > 2*timeToReport {
-		return false
+		return false, 0
 	}
-	a.wakeAfter(left)
-	return true
+	return true, left
 }
 
 // endAdded ends the containers that admission has added to a pod, if all of the template's have ended.

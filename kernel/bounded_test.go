@@ -34,18 +34,18 @@ func TestOfEachTypeAsManyPodsArePlannedAsCanBeCreated(t *testing.T) {
 	w := kernel.World{Job: job, Pods: pods, Now: kt.Start, Settings: kt.Settings}
 	all := kernel.Plan(w)
 	require.Len(t, all.Actions, 65)
-	require.Empty(t, all.More)
+	require.Empty(t, all.TypesLackingPods)
 
 	w.MaxCreates = 7
 	some := kernel.Plan(w)
-	require.Equal(t, []string{"t0", "t2"}, some.More)
+	require.Equal(t, []string{"t0", "t2"}, some.TypesLackingPods)
 	want := append(append(append([]kernel.Action{}, all.Actions[:7]...), all.Actions[30:35]...), all.Actions[35:42]...)
 	require.Equal(t, want, some.Actions)
-	all.Actions, some.Actions, some.More = nil, nil, nil
+	all.Actions, some.Actions, some.TypesLackingPods = nil, nil, nil
 	require.Equal(t, all, some)
 
 	w.MaxCreates = 30
-	require.Empty(t, kernel.Plan(w).More)
+	require.Empty(t, kernel.Plan(w).TypesLackingPods)
 }
 
 // TestADelayBehindWhatIsPlannedIsHeeded: a replica behind those that are planned may be due sooner than anything else happens.

@@ -62,11 +62,16 @@ func gangOf(pod *corev1.Pod) int { return podstate.Number(pod, v1beta1.LabelGang
 // stopUnplaced has a pod without a node made again, if its group is no longer the present one. It does the same if the pod avoids a node that need not be
 // avoided any more.
 func (a *acting) stopUnplaced(pod *corev1.Pod) {
-	switch {
-	case podstate.Scheduled(pod):
-	case build.GroupsAreImmutable(a.Job) && gangOf(pod) != int(a.ledger.Gang().Group):
+	if podstate.Scheduled(pod) {
+		return
+	}
+	if build.GroupsAreImmutable(a.Job) && gangOf(pod) != int(a.ledger.Gang().Group) {
 		a.do(StopPod, pod, "it waits in a group that cannot be complete any more")
-	case a.avoidsInVain(pod):
+		return
+	}
+	inVain, until := a.avoidsInVain(pod)
+	a.wakeAfter(until)
+	if inVain {
 		a.do(StopPod, pod, "it avoids a node that need not be avoided any more")
 	}
 }

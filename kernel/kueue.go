@@ -38,7 +38,7 @@ func waitsForKueue(f facts) verdict.Verdict {
 		return verdict.Verdict{}
 	}
 	if why := f.kueue.unavailable(in.QueueName); why != "" {
-		return verdict.Verdict{Course: verdict.Block, Reason: v1beta1.ReasonGangUnavailable, Again: gangInterval, Message: why}
+		return verdict.Verdict{Course: verdict.Block, Reason: v1beta1.ReasonGangUnavailable, RecheckAfter: gangInterval, Message: why}
 	}
 	s := kueue.Read(f.kueue.Workload)
 	if s.Admitted && !isShort(f.kueue.Workload, f.ledger) && !isOfOtherPods(f.kueue.Workload, f.ledger) && assignedToBad(f.job, f.kueue.Workload, f.ledger) == "" {
@@ -51,7 +51,7 @@ func waitsForKueue(f facts) verdict.Verdict {
 func withoutFlavor(k Kueue, s kueue.State) verdict.Verdict {
 	for _, replicaType := range slices.Sorted(maps.Keys(s.Flavors)) {
 		if lost := k.lostFlavor(s, replicaType); lost != "" {
-			return verdict.Verdict{Course: verdict.Run, Reason: v1beta1.ReasonGangUnavailable, Again: gangInterval, Message: status.NoFlavor(replicaType, lost, k.Workload.GetName())}
+			return verdict.Verdict{Course: verdict.Run, Reason: v1beta1.ReasonGangUnavailable, RecheckAfter: gangInterval, Message: status.NoFlavor(replicaType, lost, k.Workload.GetName())}
 		}
 	}
 	return verdict.Verdict{}
@@ -78,7 +78,7 @@ func waiting(f facts, in v1beta1.KueueScheduler, s kueue.State) verdict.Verdict 
 	case s.Admitted:
 		wait.Message = insufficient(f, in.QueueName)
 	case in.PriorityClass != "" && f.kueue.Priority == nil && !s.Exists:
-		wait.Again = gangInterval
+		wait.RecheckAfter = gangInterval
 		wait.Message = status.NoPriorityClass(in.PriorityClass)
 	case s.Evicted && s.Reserves:
 		wait.Reason = v1beta1.ReasonEvicted

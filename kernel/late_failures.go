@@ -93,14 +93,13 @@ func ownEnd(pod podstate.Pod, begun time.Time) (codeEnd, bool) {
 
 // mayTellCause reports whether to keep a pod that may be the cause of a job's failure. It does if the job has just failed, and all known failures
 // followed from the end of another pod. The pod then keeps its finalizer until its end has been read, for a minute at most. After that the job is
-// looked at again. A pod that has a node may run, though no kubelet has said so yet.
-func (a *acting) mayTellCause(t *roster.Type, rank int, pod podstate.Pod) bool {
+// looked at again: until says when. A pod that has a node may run, though no kubelet has said so yet.
+func (a *acting) mayTellCause(t *roster.Type, rank int, pod podstate.Pod) (may bool, until time.Duration) {
 	left := a.untilCauseIsGivenUp()
 	if left <= 0 || pod.Ended() || pod.Spec.NodeName == "" || t.Auxiliary || t.HasSucceeded(rank) || a.replicas.IsToBeReplaced(t, rank) {
-		return false
+		return false, 0
 	}
-	a.wakeAfter(left)
-	return true
+	return true, left
 }
 
 // untilCauseIsGivenUp returns how much longer the pods of a job that has just failed are searched for the cause. It is zero or less if the cause is

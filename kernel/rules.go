@@ -36,26 +36,26 @@ type rule struct {
 
 // facts are what rules look at.
 type facts struct {
-	job     *v1beta1.GenericJob // with the stored status
-	ledger  *ledger.Ledger
-	missing string // the gang scheduler's kind that the cluster does not know; "" if it knows it
-	kueue   Kueue
+	job             *v1beta1.GenericJob // with the stored status
+	ledger          *ledger.Ledger
+	missingGangKind string // the gang scheduler's kind that the cluster does not know; "" if it knows it
+	kueue           Kueue
 	// failingRule is the rule of spec.failurePolicy by which a failure of this reconcile fails the job; "" if none does.
 	failingRule string
 	now         time.Time
 }
 
-// decide asks the rules in order, until one has an opinion: that is the verdict. Again is the earliest time at which a rule that was asked wants to be
+// decide asks the rules in order, until one has an opinion: that is the verdict. RecheckAfter is the earliest time at which a rule that was asked wants to be
 // asked again.
-func decide(f facts) (v verdict.Verdict, again time.Duration) {
+func decide(f facts) (v verdict.Verdict, recheckAfter time.Duration) {
 	for _, r := range rules {
 		v = r.test(f)
-		again = soonest(again, v.Again)
+		recheckAfter = soonest(recheckAfter, v.RecheckAfter)
 		if v.Course != verdict.None {
 			break
 		}
 	}
-	return v, again
+	return v, recheckAfter
 }
 
 func alreadyFinished(f facts) verdict.Verdict {
@@ -118,7 +118,7 @@ func deadlinePassed(f facts) verdict.Verdict {
 	case left <= 0:
 		return verdict.Verdict{Course: verdict.Fail, Reason: v1beta1.ReasonDeadlineExceeded, Message: status.DeadlinePassed(*limit)}
 	case ticks:
-		return verdict.Verdict{Again: left}
+		return verdict.Verdict{RecheckAfter: left}
 	default:
 		return verdict.Verdict{}
 	}
@@ -135,10 +135,10 @@ func pauseIsOn(f facts) verdict.Verdict {
 const gangInterval = 10 * time.Second
 
 func gangIsUnavailable(f facts) verdict.Verdict {
-	if f.missing == "" || len(build.GangVersions(f.job)) == 0 {
+	if f.missingGangKind == "" || len(build.GangVersions(f.job)) == 0 {
 		return verdict.Verdict{}
 	}
-	return verdict.Verdict{Course: verdict.Block, Reason: v1beta1.ReasonGangUnavailable, Again: gangInterval, Message: status.GangUnavailable(f.missing)}
+	return verdict.Verdict{Course: verdict.Block, Reason: v1beta1.ReasonGangUnavailable, RecheckAfter: gangInterval, Message: status.GangUnavailable(f.missingGangKind)}
 }
 
 func runs(facts) verdict.Verdict { return verdict.Verdict{Course: verdict.Run} }

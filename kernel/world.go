@@ -93,11 +93,11 @@ type Decision struct {
 	// Status is to be written as a whole. Status may share memory with the status of World.Job.
 	Status  v1beta1.GenericJobStatus
 	Actions []Action
-	// More names the types that lack more pods than Actions create, in the order of the spec. The caller should plan again when it has created those
+	// TypesLackingPods are the types that lack more pods than Actions create, in the order of the spec. The caller should plan again when it has created those
 	// of Actions.
-	More         []string
-	Events       []Event
-	RequeueAfter time.Duration
+	TypesLackingPods []string
+	Events           []Event
+	RequeueAfter     time.Duration
 	// Postponed is set if the first status of the job need not be written yet (see status.PostponedFor). It holds that status and its events. Only
 	// ReportRefusals uses it.
 	Postponed *Decision

@@ -27,8 +27,8 @@ type Verdict struct {
 	// ByFailure says that the job ends because replicas failed. Then the status adds to Message what failed. Message only has what there is to say of the
 	// rule, or is "".
 	ByFailure bool
-	// Again is after what time the rule wants to be asked again, whatever other rules say. It is 0 if only a change can alter the rule's opinion.
-	Again time.Duration
+	// RecheckAfter is after what time the rule wants to be asked again, whatever other rules say. It is 0 if only a change can alter the rule's opinion.
+	RecheckAfter time.Duration
 }
 
 // EndsJob reports whether the job ends by this verdict.

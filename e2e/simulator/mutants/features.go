@@ -56,7 +56,7 @@ var ofFeatures = []mutant{
 	{"replicas go on before all have stopped", "kernel/barrier/barrier.go",
 		"b.MayCreateUnwrapped = false\n\t\treplaceAbsent", "replaceAbsent"},
 	{"a type without wrapper begins before all have stopped", "kernel/create.go",
-		"return a.ledger.BarrierIsOpen() || a.barrier.MayCreateUnwrapped ||", "return true || a.barrier.MayCreateUnwrapped ||"},
+		"return a.ledger.BarrierIsOpen() || a.start.barrier.MayCreateUnwrapped ||", "return true || a.start.barrier.MayCreateUnwrapped ||"},
 	{"a pod without a sandbox is waited for", "kernel/podstate/state.go",
 		"case !isToStop && j.IsStranded(pod):", "case false:"},
 	{"a node's invention is waited for", "kernel/podstate/inplace.go",
