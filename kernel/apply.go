@@ -14,9 +14,9 @@ import (
 
 // restartReport is what a user is told of restarts.
 type restartReport struct {
-	events   []status.RestartEvent
-	failures []status.Failure
-	rejected string
+	events   []status.RestartEvent // one for each restart
+	failures []status.Failure      // those that were restarted
+	rejected string                // that nodes keep rejecting the pods of a replica; "" if they do not
 }
 
 // applyVerdict writes into the ledger what follows from a verdict: pending restarts, the run mode, the start time. It returns another verdict if the

@@ -110,7 +110,7 @@ func (c recordedCrash) start(t *testing.T) (*v1beta1.GenericJob, []*corev1.Pod) 
 	if c.Final {
 		limit = 0
 	}
-	options := []kt.JobOption{kt.Task("node", 4, kt.Policy(onFailure, -1)), kt.BackoffLimit(limit)}
+	options := []kt.JobOption{kt.Type("node", 4, kt.Policy(onFailure, -1)), kt.BackoffLimit(limit)}
 	if c.Shape != "elastic" {
 		options = append(options, kt.JobScope)
 	}

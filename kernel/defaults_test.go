@@ -71,7 +71,7 @@ func TestTheDefaultsAreWhatIsDone(t *testing.T) {
 			for _, left := range []int32{0, 1} {
 				rule := ruleOf(end, policy)
 				seen[rule] = true
-				job := kt.Job(kt.Task("worker", 1), kt.Task("other", 1), kt.BackoffLimit(left), kt.Begun)
+				job := kt.Job(kt.Type("worker", 1), kt.Type("other", 1), kt.BackoffLimit(left), kt.Begun)
 				switch {
 				case how.auxiliary:
 					job.Spec.ReplicaSpecs[0].Auxiliary = true

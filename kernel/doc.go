@@ -35,11 +35,11 @@
 //	barrier   restart in place: who waits, orders, held ends      not what is done
 //	status    what is told, in words, and when it is postponed    not what is done
 //	build     a pod, the Service, a gang scheduler's objects      neither pod states nor statuses
-//	kueue     the Workload in Kueue: made, read, reported         neither pods nor ledgers
+//	kueue     the Workload in Kueue: made, read, reported         neither ledgers nor what pods mean
 //	roster    the pods, each at its replica                       not what follows from them
 //	ledger    outcomes, restarts, limits, delays, mode and clock  neither pods nor words
 //	podstate  what the status of one pod means, and why           neither jobs nor ledgers
-//	spec      types, policies, names, variables, mistakes         neither pods nor statuses
+//	spec      types, policies, names, variables, mistakes         no pods; statuses with few exceptions
 //	verdict   what is to become of the job                        nothing
 //	output    what code printed last before it failed             nothing
 //	text      texts cut to what can be stored                     nothing
@@ -79,7 +79,7 @@
 //   - firstFailure (first_failure.go) says which failure came first. If that was another one than known so far, correctNodeFailures (avoid_nodes.go)
 //     counts it for its node.
 //   - openBarrierAndFormGang (plan.go) opens the barrier if all replicas have come to it, and forms the gang.
-//   - explainLoss (history.go) and spendTime (time.go) write into the draft why the job lost time, and since when.
+//   - explainLoss (history.go) and noteTime (time.go) write into the draft why the job lost time, and since when.
 //
 // act:
 //

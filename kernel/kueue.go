@@ -216,8 +216,8 @@ func (a *acting) reportWorkload(r kueue.Report) {
 	if a.Kueue.Workload == nil {
 		return
 	}
-	status := kueue.Status(a.Kueue.Workload, r, a.Now)
-	if status == nil {
+	next := kueue.Status(a.Kueue.Workload, r, a.Now)
+	if next == nil {
 		return
 	}
 	var precondition *QuotaPrecondition
@@ -229,7 +229,7 @@ func (a *acting) reportWorkload(r kueue.Report) {
 	}
 	o := kueue.Key(a.Job)
 	o.SetResourceVersion(a.Kueue.Workload.GetResourceVersion())
-	o.Object["status"] = status
+	o.Object["status"] = next
 	a.actions = append(a.actions, Action{Verb: ReportObject, Object: o, QuotaPrecondition: precondition, Reason: "Kueue has to know"})
 }
 

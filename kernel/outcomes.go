@@ -18,7 +18,7 @@ type outcomes struct {
 	allowedRestarts []end                     // the ends after which the limits allow a restart
 	failures        []status.Failure          // of replicas that failed for good
 	newSuccesses    []*corev1.Pod             // pods whose success no stored status has yet
-	ended           []end                     // all replicas that ended, in the order of their ends
+	ended           []end                     // all replicas that ended, in the order of their ends; once they are counted, the first hang is before other hangs
 	failingRule     string                    // the rule of spec.failurePolicy that fails the job; "" if none does
 	furthest        furthest                  // how far the job had come
 	noProgress      *v1beta1.NoProgressStatus // what status.noProgress is from now on
@@ -65,7 +65,10 @@ func recordOutcomes(w World, draft ledger.Draft, replicas *roster.Roster) outcom
 	disturbed, trains := false, draft.Trains()
 	for t, rank := range replicas.Replicas() {
 		pod := t.Pods[rank]
-		state := podStateOf(replicas, t, rank)
+		state, matters := podStateOf(replicas, t, rank)
+		if !matters {
+			continue
+		}
 		if state == podstate.Alive {
 			if !trains {
 				o.running.add(t, rank)
@@ -92,12 +95,12 @@ func recordOutcomes(w World, draft ledger.Draft, replicas *roster.Roster) outcom
 	return o
 }
 
-// podStateOf returns what a replica's pod means for it. It is Alive if there is no pod, or the replica has finished: then nothing has to be recorded.
-func podStateOf(replicas *roster.Roster, t *roster.Type, rank int) podstate.State {
+// podStateOf returns what a replica's pod means for it. Matters is false if there is no pod, or the replica has finished: then nothing has to be recorded.
+func podStateOf(replicas *roster.Roster, t *roster.Type, rank int) (state podstate.State, matters bool) {
 	if t.Pods[rank] == nil || t.Finished(rank) {
-		return podstate.Alive
+		return 0, false
 	}
-	return replicas.State(t, rank)
+	return replicas.State(t, rank), true
 }
 
 // count decides what each end counts as, and which replicas may be run again.
@@ -246,7 +249,7 @@ func endByCode(l *ledger.Ledger, t *roster.Type, e end, pod podstate.Pod) end {
 // endOfStranded returns the end of a replica whose container stays ended. If that end is counted already, the new pod is not counted. But with
 // restartScope Job it still counts as a disruption, because all replicas begin again with it.
 func endOfStranded(l *ledger.Ledger, t *roster.Type, e end) end {
-	e.countsAs, e.mayRunAgain, e.why = ledger.Disruption, t.Policy.Kind != v1beta1.RestartNever, e.pod.Stranding()
+	e.countsAs, e.mayRunAgain, e.why = ledger.Disruption, t.Policy.Kind != v1beta1.RestartNever, e.pod.StrandedSentence()
 	if !l.RestartsTogether() && e.pod.HasCountedLast(t.Exits(e.rank, e.pod.UID)) {
 		e.countsAs, e.mayRunAgain = ledger.Uncounted, true
 	}

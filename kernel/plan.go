@@ -94,7 +94,7 @@ func (p *planning) apply() {
 	p.correctNodeFailures()
 	p.start = openBarrierAndFormGang(p.World, p.draft, p.replicas, v)
 	explainLoss(p.draft, v, p.loss, p.Job.Status.FirstFailure, p.first, p.oldSummary)
-	spendTime(p.World, p.draft, p.replicas, v, p.loss)
+	noteTime(p.World, p.draft, p.replicas, v, p.loss)
 }
 
 // act lists the actions that bring the pods to what the draft says.

@@ -12,7 +12,7 @@ import (
 )
 
 // rules is the order in which it is decided what becomes of a job: the first rule that has an opinion wins. Read from top to bottom, it is the semantics
-// of GenericJob.
+// of GenericJob. Restarts that are due are written under each rule that does not end the job.
 var rules = []rule{
 	{"AlreadyFinished", alreadyFinished},       // final is final: only clean-up and TTL are left
 	{"InvalidSpec", specIsInvalid},             // a spec that cannot be run fails before any pod exists
@@ -25,7 +25,7 @@ var rules = []rule{
 	{"Paused", pauseIsOn},                      // pods go, none comes
 	{"Queued", waitsForKueue},                  // no pod before the queue has quota for all
 	{"GangUnavailable", gangIsUnavailable},     // no half-started job: wait for the scheduler's objects
-	{"Run", runs},                              // restarts that are due, then pods that are missing
+	{"Run", runs},                              // pods that are missing are created
 }
 
 // rule is one line of the order. It decides and never acts: it cannot change the facts.

@@ -92,8 +92,8 @@ func causeOfLoss(e *end) v1beta1.TimeCause {
 	}
 }
 
-// spendTime writes into the draft what the job's time is spent on from now on, or since the loss.
-func spendTime(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Verdict, l loss) {
+// noteTime writes into the draft what the job's time is spent on from now on, or since the loss.
+func noteTime(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Verdict, l loss) {
 	if v.Course == verdict.AlreadyFinished {
 		return
 	}
@@ -105,7 +105,7 @@ func spendTime(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.V
 		if (p.Paused || p.Queued) && p.Loss != "" && !l.beganAt.IsZero() {
 			draft.Lost(p.Loss, l.beganAt, w.Now)
 		}
-		draft.Spend(p, from, w.Now)
+		draft.SetPresent(p, from, w.Now)
 	}
 	if v.EndsJob() {
 		draft.EndTime(w.Now)
@@ -184,7 +184,7 @@ func (r *running) count(replicas *roster.Roster) {
 	for i := range replicas.Types {
 		t := &replicas.Types[i]
 		for rank := range t.Pods {
-			if podStateOf(replicas, t, rank) == podstate.Alive {
+			if state, matters := podStateOf(replicas, t, rank); matters && state == podstate.Alive {
 				r.add(t, rank)
 			}
 		}

@@ -18,7 +18,7 @@ import (
 type World struct {
 	// Job is the job as the caller last saw it. Plan does not change it.
 	Job *v1beta1.GenericJob
-	// Pods are the pods that the job controls, in any order. Pods of others among them are left alone.
+	// Pods are the pods that the job's labels find, in any order. Those that the job does not control are left alone.
 	Pods []*corev1.Pod
 	// Orphans are pods of an earlier job of this name, to be let go. Nothing is created while there are any.
 	Orphans []*corev1.Pod

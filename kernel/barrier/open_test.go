@@ -30,7 +30,7 @@ type meeting struct {
 // meet has both workers report that they wait; edit changes that.
 func meet(t *testing.T, edit func(*meeting)) (m *meeting, is barrier.Barrier) {
 	t.Helper()
-	job := kt.Job(kt.Task("worker", 2, kt.Policy(v1beta1.RestartOnFailure, 3)), kt.InPlace, kt.JobScope, kt.Begun)
+	job := kt.Job(kt.Type("worker", 2, kt.Policy(v1beta1.RestartOnFailure, 3)), kt.InPlace, kt.JobScope, kt.Begun)
 	told := func(p *corev1.Pod) {
 		p.Annotations = map[string]string{inplace.Annotation: inplace.Order{Attempt: 1, JobAttempt: 1}.String()}
 	}

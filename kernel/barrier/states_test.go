@@ -41,7 +41,7 @@ func exitedInItsPod(p *corev1.Pod) {
 
 // state is a job in its second attempt, and a pod of it.
 func state(made, order, barrierIs string, option kt.PodOption) (*v1beta1.GenericJob, *corev1.Pod) {
-	job := kt.Job(kt.Task("worker", 1, kt.Policy(v1beta1.RestartOnFailure, 3)), kt.InPlace, kt.JobScope, kt.Begun)
+	job := kt.Job(kt.Type("worker", 1, kt.Policy(v1beta1.RestartOnFailure, 3)), kt.InPlace, kt.JobScope, kt.Begun)
 	job.Status.InPlace = &v1beta1.InPlaceStatus{}
 	madeIn := job
 	if job.Status.JobAttempt, job.Status.InPlace.StartedJobAttempt = 2, 1; barrierIs == "open" {
@@ -210,7 +210,7 @@ func TestOneReplicaGoesOnAlone(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			job := kt.Job(kt.Task("worker", 1, kt.Policy(v1beta1.RestartOnFailure, 3)), kt.InPlace, kt.Begun)
+			job := kt.Job(kt.Type("worker", 1, kt.Policy(v1beta1.RestartOnFailure, 3)), kt.InPlace, kt.Begun)
 			pod := kt.Pod(job, "worker", 0, kt.Running, func(p *corev1.Pod) { p.Annotations = map[string]string{inplace.Annotation: tc.order.String()} })
 			job.Status.Ledger = []v1beta1.TaskLedger{{Type: "worker", Replicas: []v1beta1.RankRecord{{Attempt: 1, MinPodAttempt: tc.min}}}}
 			meaning, told := means(t, job, pod)

@@ -96,7 +96,7 @@ func (d Draft) updateHistory(before *v1beta1.JobTime, from, now time.Time) {
 	for _, kind := range v1beta1.HistoryKinds {
 		n, devices := spentOn(d.time, kind)
 		n0, devices0 := spentOn(before, kind)
-		h.spend(kind, n-n0, devices-devices0)
+		h.addTime(kind, n-n0, devices-devices0)
 	}
 	if next := d.time.Open; next == nil || next.Cause != before.Open.Cause {
 		h.cut(at)
@@ -230,8 +230,8 @@ func (h historyDraft) cut(at metav1.Time) {
 	}
 }
 
-// spend adds time to the open entry of a kind, or to its sum if there is none.
-func (h historyDraft) spend(kind v1beta1.HistoryKind, n, devices int64) {
+// addTime adds time to the open entry of a kind, or to its sum if there is none.
+func (h historyDraft) addTime(kind v1beta1.HistoryKind, n, devices int64) {
 	if n <= 0 && devices <= 0 {
 		return
 	}

@@ -26,22 +26,22 @@ import (
 
 // Ledger is the job's accounts, to be read.
 type Ledger struct {
-	job      *v1beta1.GenericJob
-	tasks    []spec.ReplicaType  // in the order of spec.replicaSpecs
-	types    []*Account          // of tasks, in their order
-	accounts map[string]*Account // of all types that the ledger or the spec has
-	run                          // what the job as a whole has done
-	gang     v1beta1.GangStatus  // the group in which pods are placed now
-	together v1beta1.InPlaceStatus
-	nodes    // on which the job has failed, or that were lost
-	kueue    *v1beta1.KueueScheduler
-	time     *v1beta1.JobTime     // what its time was spent on; replaced, and never changed
-	history  *v1beta1.History     // what came between its work; likewise
-	recovery *v1beta1.Recovery    // from its last loss; likewise
-	why      v1beta1.HistoryEntry // what is known of the loss that this draft has found
-	noStatus bool                 // the job has none yet
-	edited   bool                 // see Edited
-	resumed  bool                 // this draft has ended a pause of a job that had begun
+	job            *v1beta1.GenericJob
+	replicaTypes   []spec.ReplicaType  // in the order of spec.replicaSpecs
+	accountsOfSpec []*Account          // of replicaTypes, in their order
+	accounts       map[string]*Account // of all types that the ledger or the spec has
+	run                                // what the job as a whole has done
+	gang           v1beta1.GangStatus  // the group in which pods are placed now
+	inPlace        v1beta1.InPlaceStatus
+	nodes          // on which the job has failed, or that were lost
+	kueue          *v1beta1.KueueScheduler
+	time           *v1beta1.JobTime     // what its time was spent on; replaced, and never changed
+	history        *v1beta1.History     // what came between its work; likewise
+	recovery       *v1beta1.Recovery    // from its last loss; likewise
+	why            v1beta1.HistoryEntry // what is known of the loss that this draft has found
+	noStatus       bool                 // the job has none yet
+	edited         bool                 // see Edited
+	resumed        bool                 // this draft has ended a pause of a job that had begun
 }
 
 // run is what the status says of the job as a whole, beside its phase and its end; see there.
@@ -71,7 +71,7 @@ func Load(job *v1beta1.GenericJob) (Draft, error) {
 		l.gang = *s.Gang
 	}
 	if s.InPlace != nil {
-		l.together = *s.InPlace
+		l.inPlace = *s.InPlace
 	}
 	l.kueue = spec.Kueue(job)
 	if l.startTime != nil && !stops(l.mode) {
@@ -85,11 +85,11 @@ func Load(job *v1beta1.GenericJob) (Draft, error) {
 			broken = fmt.Errorf("status.ledger[%s].%w", s.Ledger[i].Type, err)
 		}
 	}
-	l.tasks = spec.ReplicaTypes(job, l.Settled() && !job.Spec.RunMode.Pauses())
-	for i, t := range l.tasks {
+	l.replicaTypes = spec.ReplicaTypes(job, l.Settled() && !job.Spec.RunMode.Pauses())
+	for i, t := range l.replicaTypes {
 		a := d.account(t.Type)
 		a.ReplicaType, a.Index = t, i
-		l.types = append(l.types, a)
+		l.accountsOfSpec = append(l.accountsOfSpec, a)
 	}
 	if s.CompletionTime != nil { // records may have been dropped at the end
 		for _, t := range s.Tasks {
@@ -124,8 +124,8 @@ func (l *Ledger) Save(s *v1beta1.GenericJobStatus, now time.Time) {
 		s.Gang = new(l.gang)
 	}
 	s.InPlace = nil
-	if l.together != (v1beta1.InPlaceStatus{}) {
-		s.InPlace = new(l.together)
+	if l.inPlace != (v1beta1.InPlaceStatus{}) {
+		s.InPlace = new(l.inPlace)
 	}
 	s.Queue, s.Time, s.History, s.Recovery = l.kueue.DeepCopy(), l.time, l.history, l.recovery
 	l.saveNodes(s)
@@ -174,10 +174,10 @@ func (l *Ledger) Settled() bool {
 }
 
 // ReplicaTypes returns the types in the spec, in its order.
-func (l *Ledger) ReplicaTypes() []spec.ReplicaType { return l.tasks }
+func (l *Ledger) ReplicaTypes() []spec.ReplicaType { return l.replicaTypes }
 
 // Accounts returns the accounts of the types in the spec, in its order.
-func (l *Ledger) Accounts() []*Account { return l.types }
+func (l *Ledger) Accounts() []*Account { return l.accountsOfSpec }
 
 // Account returns the account of a type; nil if neither the spec nor the ledger knows it.
 func (l *Ledger) Account(replicaType string) *Account { return l.accounts[replicaType] }
@@ -222,6 +222,18 @@ func (l *Ledger) WithinLimit(a *Account, rank int) bool {
 	return a.Policy.Limit == spec.Unlimited || done < a.Policy.Limit
 }
 
+// Spent returns how many restarts are spent of a replica's limit, and that limit. It is the limit that all replicas share, if there is one, or else its
+// own, which may be spec.Unlimited.
+func (l *Ledger) Spent(a *Account, rank int) (spent, limit int) {
+	if b := l.job.Spec.BackoffLimit; b != nil {
+		return int(l.countedRestarts), int(*b)
+	}
+	if r := a.records[rank]; r != nil {
+		spent = int(r.Restarts)
+	}
+	return spent, a.Policy.Limit
+}
+
 // RunsAgain reports whether a replica is run again even if it succeeds.
 func (l *Ledger) RunsAgain(a *Account, rank int) bool {
 	return a.Policy.Allows(0) && l.WithinLimit(a, rank)
@@ -236,7 +248,7 @@ func (l *Ledger) Delay(a *Account, rank int, now time.Time) (wait time.Duration,
 	return r.NotBefore.Sub(now), true
 }
 
-// Streak returns the number of short lives in a row of a replica's pods.
+// Streak returns the number of short lives in a row: of a replica's pods, or of the job if its members share a streak (see streakOf).
 func (a *Account) Streak(rank int) int {
 	if r := a.records[rank]; r != nil {
 		return int(r.Streak)
@@ -248,7 +260,7 @@ func (a *Account) Streak(rank int) int {
 // for their delays.
 func (l *Ledger) NextDelay(now time.Time) time.Duration {
 	var next time.Duration
-	for _, a := range l.types {
+	for _, a := range l.accountsOfSpec {
 		if a.Auxiliary {
 			continue
 		}

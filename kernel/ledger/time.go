@@ -89,9 +89,9 @@ func (d Draft) KeepTime(now time.Time) {
 	d.history = newHistory(d.time).History
 }
 
-// Spend begins the interval that follows from the present facts, at a time. That time is cut to lie between the beginning of the open interval and now,
+// SetPresent begins the interval that follows from the present facts, at a time. That time is cut to lie between the beginning of the open interval and now,
 // because the clocks of nodes and operators differ.
-func (d Draft) Spend(p *Present, from, now time.Time) {
+func (d Draft) SetPresent(p *Present, from, now time.Time) {
 	if d.time == nil || d.time.Open == nil {
 		return
 	}
@@ -103,7 +103,7 @@ func (d Draft) Spend(p *Present, from, now time.Time) {
 	if d.unwritten() && next.Cause != v1beta1.TimeProductive && p.Loss == "" {
 		from = d.time.Since.Time // nothing is stored yet, so this has held from the beginning
 	}
-	d.spend(next, from, now)
+	d.beginInterval(next, from, now)
 	d.countRestarts(p.Loss, from, now)
 }
 
@@ -111,7 +111,7 @@ func (d Draft) Spend(p *Present, from, now time.Time) {
 // pods.
 func (d Draft) Trained(from, now time.Time) {
 	if d.hasPods() {
-		d.spend(v1beta1.OpenTime{Cause: v1beta1.TimeProductive}, from, now)
+		d.beginInterval(v1beta1.OpenTime{Cause: v1beta1.TimeProductive}, from, now)
 	}
 }
 
@@ -119,7 +119,7 @@ func (d Draft) Trained(from, now time.Time) {
 func (d Draft) Lost(by v1beta1.TimeCause, from, now time.Time) {
 	if d.hasPods() {
 		by = cmp.Or(d.time.Open.LostBy, by)
-		d.spend(v1beta1.OpenTime{Cause: by, LostBy: by}, from, now)
+		d.beginInterval(v1beta1.OpenTime{Cause: by, LostBy: by}, from, now)
 	}
 }
 
@@ -144,8 +144,8 @@ func (d Draft) EndTime(now time.Time) {
 // unwritten reports whether no stored status has the time yet.
 func (d Draft) unwritten() bool { return d.job.Status.Time == nil }
 
-// spend ends the open interval and begins the next, if that has another cause or loss, or the job has another size.
-func (d Draft) spend(next v1beta1.OpenTime, from, now time.Time) {
+// beginInterval ends the open interval and begins the next, if that has another cause or loss, or the job has another size.
+func (d Draft) beginInterval(next v1beta1.OpenTime, from, now time.Time) {
 	on := d.time.Open
 	next.Replicas, next.Devices = d.size()
 	resized := next.Replicas != on.Replicas || next.Devices != on.Devices
@@ -237,7 +237,7 @@ func weighted(s *v1beta1.TimeShares, cause v1beta1.TimeCause, n, times int64) *v
 
 // size returns how many replicas and accelerators the job has. Auxiliary replicas do not count, because they do not train; their accelerators do.
 func (l *Ledger) size() (replicas int32, devices int64) {
-	for _, a := range l.types {
+	for _, a := range l.accountsOfSpec {
 		if !a.Auxiliary {
 			replicas += int32(a.N)
 		}

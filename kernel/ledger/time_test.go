@@ -85,7 +85,7 @@ func newAccount(t *testing.T) *account {
 
 // step writes what follows on a look at some seconds, by something that happened at others.
 func (a *account) step(p ledger.Present, from, now float64) *v1beta1.JobTime {
-	return a.write(now, func(d ledger.Draft) { d.Spend(&p, at(from), at(now)) })
+	return a.write(now, func(d ledger.Draft) { d.SetPresent(&p, at(from), at(now)) })
 }
 
 func (a *account) write(now float64, do func(ledger.Draft)) *v1beta1.JobTime {

@@ -118,10 +118,10 @@ func (p Pod) succeeded() bool {
 // own returns the states of the template's containers, and then those of its init containers, which decide only if no container has begun. Sidecars are
 // left out: they are killed when the containers have ended, so their ends say nothing.
 func (p Pod) own() [2][]corev1.ContainerStatus {
-	spec, all := &p.Template.Spec, p.Status.ContainerStatuses
-	own := [2][]corev1.ContainerStatus{only(all, spec.Containers), only(p.Status.InitContainerStatuses, spec.InitContainers)}
-	if len(all) > 0 && len(own[0]) == 0 { // the pod was made from another template: all containers count
-		return [2][]corev1.ContainerStatus{all, p.Status.InitContainerStatuses}
+	template, statuses := &p.Template.Spec, p.Status.ContainerStatuses
+	own := [2][]corev1.ContainerStatus{only(statuses, template.Containers), only(p.Status.InitContainerStatuses, template.InitContainers)}
+	if len(statuses) > 0 && len(own[0]) == 0 { // the pod was made from another template: all containers count
+		return [2][]corev1.ContainerStatus{statuses, p.Status.InitContainerStatuses}
 	}
 	return own
 }
@@ -176,9 +176,9 @@ func (p Pod) HasRun() bool {
 	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodRunning && len(p.Status.ContainerStatuses) == 0
 }
 
-// StillRuns tells of a pod in which one of the template's containers has ended and another one runs. The replica is finished only when the last has
+// StillRunsSentence tells of a pod in which one of the template's containers has ended and another one runs. The replica is finished only when the last has
 // ended. It returns "" for other pods.
-func (p Pod) StillRuns() string {
+func (p Pod) StillRunsSentence() string {
 	if !p.anyTerminated() {
 		return ""
 	}

@@ -26,7 +26,7 @@ func (p Pod) isDisruption() bool {
 		return false // the activeDeadlineSeconds or the limits of the template: the user asked for it
 	}
 	finished, target := p.EndedAt(), disruptionTarget(p.Pod)
-	switch before := target != nil && finished.Before(p.wanted(target)); {
+	switch before := target != nil && finished.Before(p.mayBeEndingSince(target)); {
 	case target != nil && (finished.IsZero() || !before):
 		return true // Kubernetes had begun to end it
 	case p.exit() == nil:
@@ -114,9 +114,9 @@ func (p Pod) ranOn(decided time.Time) bool {
 	return slices.ContainsFunc(p.Status.ContainerStatuses, later) || slices.ContainsFunc(p.Status.InitContainerStatuses, later)
 }
 
-// wanted returns since when Kubernetes may have been ending a pod, by its condition DisruptionTarget. Mostly that is the time of the condition. But a
+// mayBeEndingSince returns since when Kubernetes may have been ending a pod, by its condition DisruptionTarget. Mostly that is the time of the condition. But a
 // kubelet sets this condition only when the containers have ended. Code with the exit code of a kill signal was told to stop up to a grace period earlier.
-func (p Pod) wanted(target *corev1.PodCondition) time.Time {
+func (p Pod) mayBeEndingSince(target *corev1.PodCondition) time.Time {
 	at := target.LastTransitionTime.Time
 	if e := p.exit(); target.Reason == corev1.PodReasonTerminationByKubelet && e != nil && e.endedByKillSignal() {
 		at = at.Add(-spec.Grace(p.Template))

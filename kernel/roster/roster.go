@@ -127,7 +127,8 @@ func (r *Roster) Replicas() iter.Seq2[*Type, int] {
 	}
 }
 
-// Pod returns the pod of a replica that has one.
+// Pod returns the pod of a replica that has one. For others its Pod is nil. This and the questions below that take a rank need a pod, and panic without one,
+// if they do not say otherwise.
 func (t *Type) Pod(rank int) podstate.Pod {
 	return podstate.Pod{Pod: t.Pods[rank], Template: &t.Template}
 }

@@ -145,7 +145,7 @@ func (v *view) add(replicas *roster.Roster, t *roster.Type, rank int, phase v1be
 	if phase == v1beta1.ReplicaRunning && pod.DeletionTimestamp == nil && !replicas.IsUnwanted(t, rank) {
 		v.lost.add(t.Type, rank, replicas.NotReadyNode(t, rank))
 		if v.still == "" {
-			v.still = t.Pod(rank).StillRuns()
+			v.still = t.Pod(rank).StillRunsSentence()
 		}
 		return
 	}

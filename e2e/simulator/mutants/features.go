@@ -79,7 +79,7 @@ var ofFeatures = []mutant{
 		"err := x.annotate(ctx, a, inplace.Annotation, a.Order.String())",
 		"err := x.patch(ctx, handle(a.Pod), types.MergePatchType, map[string]any{\"metadata\": map[string]any{\"uid\": a.Pod.UID, \"annotations\": map[string]string{inplace.Annotation: a.Order.String()}}})"},
 	{"a pod that waits for ever is left waiting", "kernel/barrier/barrier.go",
-		"case f.Now.After(draft.BarrierTime().Add(arrivalTimeout + spec.Grace(&t.Template))):", "case false:"},
+		"case in.Now.After(draft.BarrierTime().Add(arrivalTimeout + spec.Grace(&t.Template))):", "case false:"},
 	{"a pod hears an order before it is stored", "controllers/calls/act.go",
 		"if err == nil && x.OnOrderStored != nil {", "if x.OnOrderStored != nil {"},
 	{"an end that is held is noted before it comes", "kernel/apply.go",
@@ -91,7 +91,7 @@ var ofFeatures = []mutant{
 
 	{"restart rules are tried again with what refuses them", "controllers/calls/rules.go",
 		"err = x.tryPod(ctx, a, false)", "err = x.tryPod(ctx, a, true)"},
-	{"a refusal of restart rules is the user's", "kernel/restart_rules.go",
+	{"a refusal of restart rules is the user's", "kernel/refused_restart_rules.go",
 		"if spec.WhyTypeNotInPlace(s) != \"\" {", "if spec.WhyTypeNotInPlace(s) == \"\" {"},
 
 	{"a gang that is given up leaves no trace of its pods", "kernel/ledger/gang.go",

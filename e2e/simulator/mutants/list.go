@@ -213,7 +213,7 @@ var ofReconciles = []mutant{
 	{"code that obeys its deadline was disrupted", "kernel/podstate/disruption.go",
 		"p.Status.Reason == deadlineExceeded || p.overItsLimit()", "p.overItsLimit()"},
 	{"an added init container is code of the template's", "kernel/podstate/containers.go",
-		"if len(all) > 0 && len(own[0]) == 0 {", "if len(p.Status.InitContainerStatuses) > 0 || len(all) > 0 && len(own[0]) == 0 {"},
+		"if len(statuses) > 0 && len(own[0]) == 0 {", "if len(p.Status.InitContainerStatuses) > 0 || len(statuses) > 0 && len(own[0]) == 0 {"},
 	{"a failure of an init container is marked as a disruption", "kernel/podstate/disruption.go",
 		"p.exit() != nil || p.initHasFailed()) && p.failedByItself()", "p.exit() != nil) && p.failedByItself()"},
 	{"a success is believed before the kubelet says why", "kernel/podstate/disruption.go",
