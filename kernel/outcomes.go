@@ -33,19 +33,26 @@ type outcomes struct {
 // end is how a replica has ended, and what follows from that: it may be run again, or has failed for good. A restart is carried out only if no rule
 // ends the job first. So no limit counts a restart that a finished job would have made.
 type end struct {
-	account       *ledger.Account
-	rank          int
-	pod           podstate.Pod
-	countsAs      ledger.Count
-	state         podstate.State // of the pod. In a FailedInPod pod the code can run again; a Stranded pod has not ended, but runs no code any more
-	mayRunAgain   bool           // the replica may run again: by its policy and limit, or by a rule of failurePolicy
-	isExcused     bool           // it failed because another replica was disrupted, so it counts as a disruption; see excuse
-	inCountedHang bool           // it belongs to a hang that is counted already; see hang.go
-	rule          string         // the rule of spec.failurePolicy that decided; "" if none did
-	failsJob      bool           // it fails the job, by rule
-	whyNoProgress string         // why it fails the job, if the reason is not a rule of the list but noProgress
-	why           string         // what happened, for events and conditions
-	restartCause  *end           // the failure that users are told about, if all replicas restart with this end, but another one was first
+	account *ledger.Account
+	rank    int
+	// pod is the pod as it ended. If its container restarts in place, that is as if the pod had failed with its container: see AtLastExit and AtExitBeforeLoss.
+	pod   podstate.Pod
+	state podstate.State // of the pod. In a FailedInPod pod the code can run again; a Stranded pod has not ended, but runs no code any more
+	judgment
+}
+
+// judgment is what follows from an end. endOf begins it. Then those complete it who are named with the fields, in the order of the functions here: excuse,
+// obey (failure_policy.go), applyNoProgress, joinIfIncluded (hang.go) and moveFirstFailureToFront.
+type judgment struct {
+	countsAs      ledger.Count // set by endOf; changed by excuse, obey and joinIfIncluded
+	mayRunAgain   bool         // by policy and limit, or by a rule of failurePolicy. Set by endOf; changed by all but moveFirstFailureToFront
+	why           string       // what happened, for events and conditions. Set by endOf; excuse and joinIfIncluded add to it
+	isExcused     bool         // it failed because another replica was disrupted, so it counts as a disruption. Set by excuse
+	rule          string       // the rule of spec.failurePolicy that decided; "" if none did. Set by obey and applyNoProgress; joinIfIncluded takes it back
+	failsJob      bool         // it fails the job, by rule. Set by obey and applyNoProgress
+	whyNoProgress string       // why it fails the job, if the reason is not a rule of the list but noProgress. Set by applyNoProgress
+	inCountedHang bool         // it belongs to a hang that is counted already. Set by joinIfIncluded, not in outcomes.ended: see applyLimits
+	restartCause  *end         // the failure that users are told about, if all replicas restart with this end, but another one was first. Set by moveFirstFailureToFront
 }
 
 func (e end) isCounted() bool { return e.countsAs == ledger.Restart }
