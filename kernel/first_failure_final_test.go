@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
 	"github.com/genericjob/genericjob/kernel/spec"
 )
@@ -74,4 +75,26 @@ func TestAFailureOfHoursAgoIsNotTheFirstOfARestart(t *testing.T) {
 	require.Zero(t, d.Status.FirstFailure.Others)
 	d = plan(t, after(job, d), kt.At(3*time.Hour+3*time.Minute), pods...)
 	require.Equal(t, nameOf(job, 0), d.Status.FirstFailure.Pod)
+}
+
+// A job that is blocked keeps its pods. So their failures wait for the cause, as in a job that runs: what followed from it was told as the first failure.
+func TestABlockedJobWaitsForTheCause(t *testing.T) {
+	job := world4(t9k("", 0))
+	pods := kt.Pods(job, "worker", 4, kt.Running)
+	pods[0] = kt.Pod(job, "worker", 0, crashed(1, 1, parted))
+	blocked := func(second int) kernel.Decision {
+		return planWorld(t, kernel.World{
+			Job: job, Pods: pods, Now: kt.At(time.Duration(second) * time.Second), Settings: kt.Settings, Gang: kernel.Gang{Missing: "PodGroup"},
+		})
+	}
+	d := blocked(62)
+	require.Equal(t, v1beta1.ReasonGangUnavailable, condition(d.Status, v1beta1.ConditionBlocked).Reason)
+	require.Zero(t, d.Status.BackoffCount, "the cause may be told any moment")
+	require.Equal(t, 3*time.Second, d.RequeueAfter)
+	require.EqualValues(t, 1, blocked(65).Status.BackoffCount, "it is not waited for for ever")
+	pods[2] = kt.Pod(job, "worker", 2, crashed(1, 1, nan))
+	d = blocked(63)
+	require.EqualValues(t, 1, d.Status.BackoffCount)
+	require.Equal(t, nameOf(job, 2), d.Status.FirstFailure.Pod)
+	require.False(t, d.Status.FirstFailure.Probable)
 }

@@ -120,8 +120,9 @@ func (p *planning) tell() Decision {
 	return d
 }
 
-// decideAndCount asks the rules. Failures whose cause is not known yet wait to be counted. But if the rules stop the job meanwhile, for example because
-// its queue takes its quota, nobody would count them later. Then decideAndCount counts them now, and asks the rules again.
+// decideAndCount asks the rules. Failures whose cause is not known yet wait to be counted. But if the rules end the job meanwhile, or stop its pods because
+// its queue takes its quota, nobody would count them later. Then decideAndCount counts them now, and asks the rules again. In a job that is only blocked the
+// pods stay, so their failures wait.
 func decideAndCount(w World, draft ledger.Draft, recorded *outcomes) (v verdict.Verdict, recheckAfter time.Duration) {
 	ask := func() (verdict.Verdict, time.Duration) {
 		return decide(facts{
@@ -129,7 +130,7 @@ func decideAndCount(w World, draft ledger.Draft, recorded *outcomes) (v verdict.
 		})
 	}
 	v, recheckAfter = ask()
-	if recorded.uncountedFor == 0 || v.Course == verdict.Run {
+	if recorded.uncountedFor == 0 || !v.Over() && !v.StopsPods() {
 		return v, recheckAfter
 	}
 	recorded.count(w.Job, draft)
