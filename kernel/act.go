@@ -112,7 +112,7 @@ func (a *acting) forFinishedJob(t *roster.Type, rank int, pod podstate.Pod) {
 }
 
 // isRemoved reports whether the clean-up of a finished job deletes a pod now. Until is after what time that may change; 0 if it does not by itself.
-func (a *acting) isRemoved(t *roster.Type, rank int, pod podstate.Pod) (is bool, until time.Duration) {
+func (a *acting) isRemoved(t *roster.Type, rank int, pod podstate.Pod) (removed bool, until time.Duration) {
 	cleansUp, until := a.cleansUp(t, rank, pod)
 	if !cleansUp {
 		return false, until
@@ -133,16 +133,16 @@ func (a *acting) removeFinished(t *roster.Type, rank int, pod podstate.Pod) {
 }
 
 // cleansUp reports whether a finished job's cleanUpPolicy asks for a pod to be deleted, and after what time that may change; 0 if it does not by itself.
-func (a *acting) cleansUp(t *roster.Type, rank int, pod podstate.Pod) (does bool, until time.Duration) {
+func (a *acting) cleansUp(t *roster.Type, rank int, pod podstate.Pod) (deletes bool, until time.Duration) {
 	switch spec.CleanUp(a.Job) {
 	case v1beta1.CleanUpAll:
 		return true, 0
 	case v1beta1.CleanUpUnfinished:
-		does, until = a.isLeftOver(t, rank, pod)
+		deletes, until = a.isLeftOver(t, rank, pod)
 	default: // None
-		does = a.runsInVain(t, pod)
+		deletes = a.runsInVain(t, pod)
 	}
-	return does || a.replicas.IsToBeReplaced(t, rank), until
+	return deletes || a.replicas.IsToBeReplaced(t, rank), until
 }
 
 // timeToEnd is how long cleanUpPolicy Unfinished lets code run on after its job has succeeded. In a collective all members end within moments, and a
@@ -156,7 +156,7 @@ func succeeds(job *v1beta1.GenericJob, v verdict.Verdict) bool {
 
 // isLeftOver reports whether a pod of a finished job still runs for nothing. Such a pod is not about to end, and is not kept for the logs of a
 // failure. Until is how much longer it may still end by itself; 0 if it may not.
-func (a *acting) isLeftOver(t *roster.Type, rank int, pod podstate.Pod) (is bool, until time.Duration) {
+func (a *acting) isLeftOver(t *roster.Type, rank int, pod podstate.Pod) (leftOver bool, until time.Duration) {
 	if pod.Ended() || a.keepsLogs(t, rank, pod) {
 		return false, 0
 	}

@@ -211,7 +211,7 @@ const LostInterval = time.Minute
 
 // avoidsInVain reports whether a pod finds no node, and avoids a node that need not be avoided any more. Until is after what time the first of the present
 // nodes may be avoided no longer; 0 if the pod need not be looked at again.
-func (a *acting) avoidsInVain(pod *corev1.Pod) (does bool, until time.Duration) {
+func (a *acting) avoidsInVain(pod *corev1.Pod) (inVain bool, until time.Duration) {
 	avoids := build.Avoided(pod)
 	if len(avoids) == 0 || !podstate.IsUnschedulable(pod) {
 		return false, 0
