@@ -56,6 +56,7 @@
 //	auxiliary.go              act                          auxiliary pods of a finished job             auxiliary_test.go
 //	avoid_nodes.go            observe, decide, apply, act  failures that count for nodes                avoid_nodes_test.go
 //	budget.go                 record                       which ends the limits allow to restart       budget_test.go
+//	clean_up.go               act                          pods of a finished job                       finish_test.go
 //	create.go                 act                          pods and the Service                         start_policy_test.go
 //	defaults.go               kubectl gj why               what happens by default, as a list           defaults_test.go
 //	expire.go                 act                          ttlSecondsAfterFinished                      finish_test.go

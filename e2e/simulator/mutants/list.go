@@ -136,7 +136,7 @@ var ofReconciles = []mutant{
 	// The kernel.
 	{"a consequence stands for the cause", "kernel/podstate/first_failure.go",
 		`candidates := filter(list, nil, func(f *v1beta1.ReplicaFailure) bool { return f.Follows == "" })`, `candidates := filter(list, nil, func(*v1beta1.ReplicaFailure) bool { return true })`},
-	{"the cause is thrown away", "kernel/act.go",
+	{"the cause is thrown away", "kernel/clean_up.go",
 		"if mayTell {\n\t\ta.deletePod(", "if mayTell {\n\t\ta.discard("},
 	{"a finished job is decided again", "kernel/rules.go",
 		"if f.job.Status.CompletionTime == nil {\n\t\treturn verdict.Verdict{}\n\t}\n\treturn verdict.Verdict{Course: verdict.AlreadyFinished}", "return verdict.Verdict{}"},
@@ -178,7 +178,7 @@ var ofReconciles = []mutant{
 		"return r.NotBefore.Sub(now), true", "return 0, true"},
 	{"a restart of the job keeps its successes", "kernel/ledger/draft.go",
 		"t.succeeded = Ranks{}", "_ = t"},
-	{"the clean-up happens in one reconcile alone", "kernel/act.go",
+	{"the clean-up happens in one reconcile alone", "kernel/clean_up.go",
 		"case isRemoved, waits", "case isRemoved && a.Job.Status.CompletionTime == nil, waits"},
 	{"time is given back by a clock that lags", "kernel/ledger/mode.go",
 		"+= max(0, int64(now.Sub(t.Time).Seconds()))", "+= int64(now.Sub(t.Time).Seconds())"},
