@@ -58,7 +58,7 @@ func (p *planning) listActions() todo {
 		if pod == nil {
 			continue
 		}
-		if v.Over() {
+		if v.IsOver() {
 			a.forFinishedJob(t, rank, t.Pod(rank))
 		} else {
 			a.forUnfinishedJob(t, rank, t.Pod(rank))
@@ -67,12 +67,12 @@ func (p *planning) listActions() todo {
 	for _, s := range p.replicas.ScaledDown {
 		a.discard(s.Pod, "it was scaled away")
 	}
-	if v.Over() || v.StopsPods() {
+	if v.IsOver() || v.StopsPods() {
 		a.deleteGroups()
 	}
 	a.keepWorkload(v)
 	switch {
-	case v.Over():
+	case v.IsOver():
 		a.expire()
 	case v.Course == verdict.Run && len(p.Orphans) == 0: // orphans may still have the names of new pods
 		a.createServiceAndGroup()
@@ -112,8 +112,8 @@ func (a *acting) sinceEnd() time.Duration {
 //   - Code was run again in the pod, and the wrapper may hold the end. The pod stays, with its logs.
 func (a *acting) releaseFinished(pod podstate.Pod, reason string) {
 	switch {
-	case pod.Ended() || pod.DeletionTimestamp != nil:
-	case pod.Exits() > 0 || podstate.NumbersOf(pod.Pod).StartedOver() || a.judge.UntilStranded(pod) == 0:
+	case pod.HasEnded() || pod.DeletionTimestamp != nil:
+	case pod.Exits() > 0 || podstate.NumbersOf(pod.Pod).WasStartedOver() || a.judge.UntilStranded(pod) == 0:
 		a.stopWaiting(pod)
 		a.release(pod.Pod, reason)
 		return
@@ -157,7 +157,7 @@ func (a *acting) endAdded(pod podstate.Pod) {
 
 // forUnfinishedJob does what the state of a pod asks for, in a job that has not finished.
 func (a *acting) forUnfinishedJob(t *roster.Type, rank int, pod podstate.Pod) {
-	if t.Finished(rank) && !a.replicas.IsToBeReplaced(t, rank) {
+	if t.HasFinished(rank) && !a.replicas.IsToBeReplaced(t, rank) {
 		a.releaseFinished(pod, "its outcome is in the ledger")
 		return
 	}
@@ -189,7 +189,7 @@ func (a *acting) whyUnwanted(t *roster.Type, rank int) string {
 	if a.replicas.IsToBeReplaced(t, rank) {
 		return "it is replaced"
 	}
-	if a.ledger.Unstarted() {
+	if a.ledger.IsUnstarted() {
 		return "the spec or the run mode has changed before its code started"
 	}
 	return "the run mode is now " + a.ledger.Mode()
@@ -218,7 +218,7 @@ func (a *acting) discard(pod *corev1.Pod, reason string) {
 // deletePod deletes a pod, by force if its node has not ended it in time.
 func (a *acting) deletePod(pod *corev1.Pod, reason string) {
 	switch {
-	case a.judge.Overdue(pod) && (pod.DeletionGracePeriodSeconds == nil || *pod.DeletionGracePeriodSeconds > 0):
+	case a.judge.IsOverdue(pod) && (pod.DeletionGracePeriodSeconds == nil || *pod.DeletionGracePeriodSeconds > 0):
 		a.do(ForceDeletePod, pod, reason)
 	case pod.DeletionTimestamp == nil:
 		a.do(DeletePod, pod, reason)

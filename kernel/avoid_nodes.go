@@ -57,7 +57,7 @@ func (p *planning) countNodeFailures() (counted incidentNode) {
 		}
 		counted = p.addFirstFailure()
 	}
-	if !p.verdict.Over() {
+	if !p.verdict.IsOver() {
 		p.avoidNodes()
 	}
 	return counted
@@ -96,7 +96,7 @@ func rejections(o *outcomes, whole bool) (list []ledger.NodeFailure) {
 		e := &o.ended[i]
 		answered := slices.ContainsFunc(o.allowedRestarts, func(p end) bool { return p.pod.UID == e.pod.UID || whole && !p.account.Auxiliary })
 		known := slices.ContainsFunc(list, func(b ledger.NodeFailure) bool { return b.Node == e.pod.Spec.NodeName })
-		if answered && !known && e.pod.RejectedByNode() {
+		if answered && !known && e.pod.WasRejectedByNode() {
 			list = append(list, nodeFailure(e.pod.Spec.NodeName, v1beta1.AvoidRejected, e.why))
 		}
 	}
@@ -149,7 +149,7 @@ func (p *planning) correctNodeFailures() {
 		p.draft.AddNodeFailure(nodeFailure(node, v1beta1.AvoidFailed, p.first.Why), p.Now)
 	}
 	atOnce := node != "" && p.avoidAtOnce(typeOf(p.replicas, p.first.Pod), &p.first.ReplicaFailure)
-	if (node != before || atOnce) && !p.verdict.Over() {
+	if (node != before || atOnce) && !p.verdict.IsOver() {
 		p.avoidNodes()
 	}
 	if p.verdict.Course == verdict.Run && !p.draft.BarrierIsOpen() {
@@ -196,7 +196,7 @@ func replacePodsOnBadNodes(draft ledger.Draft, replicas *roster.Roster) {
 			continue
 		}
 		for rank, pod := range t.Pods {
-			if pod == nil || t.Finished(rank) || !draft.IsBad(pod.Spec.NodeName) {
+			if pod == nil || t.HasFinished(rank) || !draft.IsBad(pod.Spec.NodeName) {
 				continue
 			}
 			if t.PodAttempt(rank) < draft.Attempt(t.Account, rank) && !replicas.IsObsolete(t, rank) {

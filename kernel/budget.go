@@ -52,12 +52,12 @@ func restartTogether(pending, final []end) (one, left []end) {
 // failForGood writes into the ledger that replicas are not run again, and returns their failures.
 func failForGood(draft ledger.Draft, final []end) (failures []status.Failure) {
 	for _, e := range final {
-		if e.succeeded() { // under policy Always, with none left of the restarts that all share
+		if e.hasSucceeded() { // under policy Always, with none left of the restarts that all share
 			draft.Succeed(e.account, e.rank)
 			continue
 		}
 		draft.Fail(e.account, e.rank)
-		why := status.FailedForGood(e.account, e.isCounted(), draft.WithinLimit(e.account, e.rank))
+		why := status.FailedForGood(e.account, e.isCounted(), draft.IsWithinLimit(e.account, e.rank))
 		switch {
 		case e.whyNoProgress != "":
 			why = e.whyNoProgress

@@ -20,7 +20,7 @@ func (a *acting) forFinishedJob(t *roster.Type, rank int, pod podstate.Pod) {
 	switch {
 	case isRemoved, waits && pod.Spec.NodeName == "": // a pod without a node has no kubelet to end it, and no logs
 		a.removeFinished(t, rank, pod)
-	case t.Finished(rank):
+	case t.HasFinished(rank):
 		a.releaseFinished(pod, "the job has finished")
 	case waits:
 		a.stopWaiting(pod)
@@ -76,7 +76,7 @@ func succeeds(job *v1beta1.GenericJob, v verdict.Verdict) bool {
 // isLeftOver reports whether a pod of a finished job still runs for nothing. Such a pod is not about to end, and is not kept for the logs of a
 // failure. Until is how much longer it may still end by itself; 0 if it may not.
 func (a *acting) isLeftOver(t *roster.Type, rank int, pod podstate.Pod) (leftOver bool, until time.Duration) {
-	if pod.Ended() || a.keepsLogs(t, rank, pod) {
+	if pod.HasEnded() || a.keepsLogs(t, rank, pod) {
 		return false, 0
 	}
 	until = a.untilMustEnd(pod)

@@ -34,7 +34,7 @@ func (a *acting) othersAreReady() bool {
 		return true
 	}
 	for t, rank := range a.replicas.Replicas() {
-		if t.Auxiliary || !t.StartsAtOnce() || t.Finished(rank) {
+		if t.Auxiliary || !t.StartsAtOnce() || t.HasFinished(rank) {
 			continue
 		}
 		if t.Pods[rank] == nil || a.replicas.State(t, rank) != podstate.Alive || !t.Pod(rank).IsReady() {
@@ -66,7 +66,7 @@ func (a *acting) createMissing() {
 func (a *acting) createMissingOf(t *roster.Type, othersReady bool) (more bool) {
 	room, most := a.room(t), cmp.Or(a.MaxCreates, t.N)
 	for rank, pod := range t.Pods {
-		if pod != nil || t.Finished(rank) || a.isHeldBack(t, rank, othersReady) {
+		if pod != nil || t.HasFinished(rank) || a.isHeldBack(t, rank, othersReady) {
 			continue
 		}
 		if room <= 0 {

@@ -36,8 +36,8 @@ func regroup(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roste
 	for t, rank := range replicas.Replicas() {
 		pod := t.Pods[rank]
 		switch {
-		case t.Finished(rank):
-		case pod == nil || !replicas.State(t, rank).GoesOn() || !podstate.Scheduled(pod):
+		case t.HasFinished(rank):
+		case pod == nil || !replicas.State(t, rank).GoesOn() || !podstate.IsScheduled(pod):
 			members++ // its pod is to be placed, or made, in the present group
 		default:
 			placed++
@@ -62,7 +62,7 @@ func groupNumberOf(pod *corev1.Pod) int { return podstate.Number(pod, v1beta1.La
 // stopUnplaced has a pod without a node made again, if its group is no longer the present one. It does the same if the pod avoids a node that need not be
 // avoided any more.
 func (a *acting) stopUnplaced(pod *corev1.Pod) {
-	if podstate.Scheduled(pod) {
+	if podstate.IsScheduled(pod) {
 		return
 	}
 	if build.GroupsAreImmutable(a.Job) && groupNumberOf(pod) != int(a.ledger.Gang().Group) {

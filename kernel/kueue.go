@@ -140,7 +140,7 @@ func (a *acting) room(t *roster.Type) int {
 func (a *acting) keepWorkload(v verdict.Verdict) {
 	in, idle := a.ledger.Kueue(), !a.anyPodLives()
 	switch {
-	case v.Over():
+	case v.IsOver():
 		if idle {
 			a.reportWorkload(a.conclusion(v))
 		}
@@ -160,7 +160,7 @@ func (a *acting) queueUp(in v1beta1.KueueScheduler) {
 	switch s := kueue.Read(a.Kueue.Workload); {
 	case !s.Exists:
 		a.createWorkload(in)
-	case !a.workloadUpToDate(in):
+	case !a.workloadIsUpToDate(in):
 		a.dropWorkload("the job needs other quota")
 	case s.Evicted && s.Reserves:
 		a.reportWorkload(kueue.Report{GiveBack: true})
@@ -198,9 +198,9 @@ func (a *acting) wants(in v1beta1.KueueScheduler, avoids []string) *unstructured
 	return kueue.Workload(a.Job, in, requestsOf(a.ledger, avoids), a.Kueue.Priority)
 }
 
-// workloadUpToDate reports whether the Workload asks for what the job needs. It is up to date even if it names other nodes to avoid than the job does
+// workloadIsUpToDate reports whether the Workload asks for what the job needs. It is up to date even if it names other nodes to avoid than the job does
 // now. A new Workload would lose the job's place in the queue.
-func (a *acting) workloadUpToDate(in v1beta1.KueueScheduler) bool {
+func (a *acting) workloadIsUpToDate(in v1beta1.KueueScheduler) bool {
 	w := a.Kueue.Workload
 	return kueue.Same(w, a.wants(in, kueue.Avoided(w))) && assignedToBad(a.Job, w, a.ledger) == ""
 }
@@ -248,7 +248,7 @@ func (a *acting) quotaPrecondition() *QuotaPrecondition {
 	for i := range a.replicas.Types {
 		t, ranks := &a.replicas.Types[i], ledger.Ranks{}
 		for rank := range t.Pods {
-			if !t.Finished(rank) {
+			if !t.HasFinished(rank) {
 				ranks.Add(rank)
 			}
 		}
@@ -261,7 +261,7 @@ func (a *acting) quotaPrecondition() *QuotaPrecondition {
 func (a *acting) unneeded() map[string]int {
 	n := map[string]int{}
 	for t, rank := range a.replicas.Replicas() {
-		if pod := t.Pods[rank]; pod != nil && t.Finished(rank) && !podstate.IsOver(pod) {
+		if pod := t.Pods[rank]; pod != nil && t.HasFinished(rank) && !podstate.IsOver(pod) {
 			n[t.Type]++
 		}
 	}
@@ -277,7 +277,7 @@ func (a *acting) unneeded() map[string]int {
 func (a *acting) allRun() bool {
 	for t, rank := range a.replicas.Replicas() {
 		pod := t.Pods[rank]
-		if !t.Finished(rank) && (pod == nil || pod.Status.Phase != corev1.PodRunning || pod.DeletionTimestamp != nil) {
+		if !t.HasFinished(rank) && (pod == nil || pod.Status.Phase != corev1.PodRunning || pod.DeletionTimestamp != nil) {
 			return false
 		}
 	}

@@ -117,7 +117,7 @@ func reportingReplica(replicas *roster.Roster, last bool) (*roster.Type, int) {
 			if last {
 				rank = len(t.Pods) - 1 - n
 			}
-			if !t.Finished(rank) {
+			if !t.HasFinished(rank) {
 				return t, rank
 			}
 		}

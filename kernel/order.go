@@ -34,7 +34,7 @@ func (a *acting) orderPod(t *roster.Type, rank int) {
 // time the kubelet will not start the container any more; 0 if the container has not ended.
 func (a *acting) waitsForOrder(t *roster.Type, rank int, pod podstate.Pod) (waits bool, until time.Duration) {
 	o := t.Order(rank)
-	if o == nil || t.Finished(rank) {
+	if o == nil || t.HasFinished(rank) {
 		return false, 0
 	}
 	untilStranded := a.judge.UntilStranded(pod)

@@ -57,8 +57,8 @@ type judgment struct {
 
 func (e end) isCounted() bool { return e.countsAs == ledger.Restart }
 
-// succeeded reports whether the code has succeeded. It is an end all the same if the code is run again.
-func (e end) succeeded() bool { return e.state == podstate.Succeeded }
+// hasSucceeded reports whether the code has hasSucceeded. It is an end all the same if the code is run again.
+func (e end) hasSucceeded() bool { return e.state == podstate.Succeeded }
 
 // recordOutcomes writes into the ledger what the pods report: who succeeded, and who failed for good. A finished job's ledger is closed.
 func recordOutcomes(w World, draft ledger.Draft, replicas *roster.Roster) outcomes {
@@ -104,7 +104,7 @@ func recordOutcomes(w World, draft ledger.Draft, replicas *roster.Roster) outcom
 
 // podStateOf returns what a replica's pod means for it. Matters is false if there is no pod, or the replica has finished: then nothing has to be recorded.
 func podStateOf(replicas *roster.Roster, t *roster.Type, rank int) (state podstate.State, matters bool) {
-	if t.Pods[rank] == nil || t.Finished(rank) {
+	if t.Pods[rank] == nil || t.HasFinished(rank) {
 		return 0, false
 	}
 	return replicas.State(t, rank), true
@@ -165,7 +165,7 @@ func forgetScaledDown(draft ledger.Draft, replicas *roster.Roster) {
 // noteSuccess notes a pod whose success has just been recorded.
 func (o *outcomes) noteSuccess(pod *corev1.Pod) {
 	o.newSuccesses = append(o.newSuccesses, pod)
-	o.successMayVanish = o.successMayVanish || pod.DeletionTimestamp != nil || !podstate.Tracked(pod)
+	o.successMayVanish = o.successMayVanish || pod.DeletionTimestamp != nil || !podstate.HasFinalizer(pod)
 }
 
 // endOf returns how a replica has ended, by the state of its pod, and whether it has. It has not if its pod lives, does not matter, or has done its
@@ -199,7 +199,7 @@ func endOf(l *ledger.Ledger, t *roster.Type, rank int, state podstate.State) (e 
 	case podstate.Alive, podstate.Superseded, podstate.Unwanted, podstate.Behind, podstate.AwaitingPhase:
 		return e, false
 	}
-	e.mayRunAgain = t.Policy.Allows(e.pod.Code()) && l.WithinLimit(t.Account, rank)
+	e.mayRunAgain = t.Policy.Allows(e.pod.Code()) && l.IsWithinLimit(t.Account, rank)
 	return e, true
 }
 
@@ -234,7 +234,7 @@ func endOfContainer(l *ledger.Ledger, t *roster.Type, e end) end {
 // endOfExit returns the end of a replica whose container has failed, and which the kubelet starts again. If its node has lost the container since, a
 // failure from before the loss comes first, unless it is counted. The loss follows in a later reconcile.
 func endOfExit(l *ledger.Ledger, t *roster.Type, e end) end {
-	if !e.pod.LostByNode() {
+	if !e.pod.WasLostByNode() {
 		return endByCode(l, t, e, e.pod.AtLastExit())
 	}
 	if !l.RestartsTogether() && e.pod.ExitsBeforeLoss() > t.Exits(e.rank, e.pod.UID) {
@@ -249,7 +249,7 @@ func endOfExit(l *ledger.Ledger, t *roster.Type, e end) end {
 // endByCode returns the end of a replica whose code has failed, as the pod shows it.
 func endByCode(l *ledger.Ledger, t *roster.Type, e end, pod podstate.Pod) end {
 	e.pod, e.why = pod, pod.FailureSentence()
-	e.mayRunAgain = t.Policy.Allows(pod.Code()) && l.WithinLimit(t.Account, e.rank)
+	e.mayRunAgain = t.Policy.Allows(pod.Code()) && l.IsWithinLimit(t.Account, e.rank)
 	return e
 }
 

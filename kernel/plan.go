@@ -87,10 +87,10 @@ func (p *planning) decide() {
 func (p *planning) apply() {
 	p.verdict, p.restarts = applyVerdict(p.draft, p.verdict, p.recorded.allowedRestarts, p.judge)
 	v := p.verdict
-	if v.Over() || p.replicas.HaveStarted() {
+	if v.IsOver() || p.replicas.HaveStarted() {
 		p.draft.NoteCodeStarted()
 	}
-	p.first, p.oldSummary = firstFailure(p.World, p.draft.Ledger, p.replicas, &p.recorded, v.Over())
+	p.first, p.oldSummary = firstFailure(p.World, p.draft.Ledger, p.replicas, &p.recorded, v.IsOver())
 	p.correctNodeFailures()
 	p.start = openBarrierAndFormGang(p.World, p.draft, p.replicas, v)
 	explainLoss(p.draft, v, p.loss, p.Job.Status.FirstFailure, p.first, p.oldSummary)
@@ -130,7 +130,7 @@ func decideAndCount(w World, draft ledger.Draft, recorded *outcomes) (v verdict.
 		})
 	}
 	v, recheckAfter = ask()
-	if recorded.uncountedFor == 0 || !v.Over() && !v.StopsPods() {
+	if recorded.uncountedFor == 0 || !v.IsOver() && !v.StopsPods() {
 		return v, recheckAfter
 	}
 	recorded.count(w.Job, draft)

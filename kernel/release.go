@@ -13,7 +13,7 @@ import (
 
 // release takes the finalizer off a pod.
 func (t *todo) release(pod *corev1.Pod, reason string) {
-	if podstate.Tracked(pod) {
+	if podstate.HasFinalizer(pod) {
 		t.do(ReleasePod, pod, reason)
 	}
 }

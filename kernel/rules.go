@@ -72,11 +72,11 @@ func alreadyFinished(f facts) verdict.Verdict {
 // A mistake does not stop a rule of spec.failurePolicy from failing the job, because a failure is judged only once.
 func specIsInvalid(f facts) verdict.Verdict {
 	l, pauses := f.ledger, f.job.Spec.RunMode.Pauses()
-	if l.Settled() && f.job.Status.ObservedGeneration == f.job.Generation && !status.IsBlocked(&f.job.Status, v1beta1.ReasonInvalidSpec) {
+	if l.IsSettled() && f.job.Status.ObservedGeneration == f.job.Generation && !status.IsBlocked(&f.job.Status, v1beta1.ReasonInvalidSpec) {
 		return verdict.Verdict{}
 	}
 	var templates *spec.Expander
-	if !l.Settled() || pauses || l.Unstarted() {
+	if !l.IsSettled() || pauses || l.IsUnstarted() {
 		templates = spec.NewExpander(f.job, f.job.Status.StartTime != nil)
 	}
 	problem, begun := spec.Invalid(f.job, l.ReplicaTypes(), templates), l.StartTime() != nil && !l.HasNoStatus()

@@ -48,7 +48,7 @@ func Awaited(job *v1beta1.GenericJob, pods []*corev1.Pod) []*corev1.Pod {
 // startedOver selects the pods that an order has moved to a later attempt than they were made for.
 func startedOver(pods []*corev1.Pod) (list []*corev1.Pod) {
 	for _, pod := range pods {
-		if podstate.NumbersOf(pod).StartedOver() && podstate.CanGoOn(pod) {
+		if podstate.NumbersOf(pod).WasStartedOver() && podstate.CanGoOn(pod) {
 			list = append(list, pod)
 		}
 	}
@@ -102,7 +102,7 @@ func OpenIfAllArrived(in Inputs, draft ledger.Draft, replicas *roster.Roster) Ba
 		return b
 	}
 	for t, rank := range replicas.Replicas() {
-		if !t.Auxiliary && !t.Finished(rank) {
+		if !t.Auxiliary && !t.HasFinished(rank) {
 			b.noteArrival(in, draft, replicas, t, rank)
 		}
 	}
@@ -201,7 +201,7 @@ func replaceAbsent(in Inputs, draft ledger.Draft, replicas *roster.Roster, t *ro
 func noteExits(draft ledger.Draft, replicas *roster.Roster, exits map[types.UID]int) {
 	for t, rank := range replicas.Replicas() {
 		pod := t.Pods[rank]
-		if pod != nil && !t.Finished(rank) {
+		if pod != nil && !t.HasFinished(rank) {
 			draft.NoteExits(t.Account, rank, pod.UID, max(exits[pod.UID], t.Pod(rank).Exits()))
 		}
 	}

@@ -91,7 +91,7 @@ func (d Draft) StartOver(a *Account, rank int, as Count, lived time.Duration, in
 	case !d.RestartsTogether() || a.Auxiliary:
 		d.restartAlone(a, rank, inPlace)
 		return
-	case d.InPlace():
+	case d.RestartsInPlace():
 		d.restartWholeJob(a, rank, as, now)
 		return
 	}
@@ -132,7 +132,7 @@ func (d Draft) delayNext(a *Account, r *v1beta1.RankRecord, as Count, lived time
 		}
 	}
 	r.Streak++
-	if as != Restart && as != Excepted && d.InPlace() {
+	if as != Restart && as != Excepted && d.RestartsInPlace() {
 		r.StreakDisruptions++
 	}
 	r.NotBefore = nil

@@ -11,15 +11,15 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// InPlace reports whether replicas are restarted in their pods, if they can be.
-func (l *Ledger) InPlace() bool { return l.job.Spec.RestartStrategy == v1beta1.RestartInPlace }
+// RestartsInPlace reports whether replicas are restarted in their pods, if they can be.
+func (l *Ledger) RestartsInPlace() bool { return l.job.Spec.RestartStrategy == v1beta1.RestartInPlace }
 
 // StopsTogether reports whether all replicas stop as soon as one is being ended from outside.
 func (l *Ledger) StopsTogether() bool { return l.job.Spec.StopTogether && l.RestartsTogether() }
 
 // IsObsolete reports whether a pod of a replica is to be replaced, by the attempt and the job attempt for which it was made. The account a may be nil.
 func (l *Ledger) IsObsolete(a *Account, rank, attempt, jobAttempt int) bool {
-	if !l.InPlace() || a == nil || jobAttempt < 0 {
+	if !l.RestartsInPlace() || a == nil || jobAttempt < 0 {
 		return attempt < l.Attempt(a, rank)
 	}
 	r := a.records[rank]
@@ -29,7 +29,7 @@ func (l *Ledger) IsObsolete(a *Account, rank, attempt, jobAttempt int) bool {
 // BarrierIsOpen reports whether replicas need not wait for each other. If all restart together in place, an open barrier means that none runs, or ever will
 // run, code of an earlier job attempt.
 func (l *Ledger) BarrierIsOpen() bool {
-	return !l.InPlace() || !l.RestartsTogether() || l.inPlace.StartedJobAttempt >= l.jobAttempt
+	return !l.RestartsInPlace() || !l.RestartsTogether() || l.inPlace.StartedJobAttempt >= l.jobAttempt
 }
 
 // BarrierTime returns when replicas were last told to stop; zero if never.
@@ -101,7 +101,7 @@ func (d Draft) ReplacePod(a *Account, rank int) {
 // them has lived since, though its container and pod may be older. If it is false, lived means nothing.
 func (l *Ledger) LivedTogether(a *Account, now time.Time) (lived time.Duration, bounds bool) {
 	switch t := l.inPlace; {
-	case !l.InPlace() || !l.RestartsTogether() || a.Auxiliary || t.BarrierTime == nil:
+	case !l.RestartsInPlace() || !l.RestartsTogether() || a.Auxiliary || t.BarrierTime == nil:
 		return 0, false
 	case t.RestartTime == nil: // they wait for each other
 		return 0, true
@@ -139,7 +139,7 @@ func (d Draft) restartWholeJob(a *Account, rank int, as Count, now time.Time) {
 func (d Draft) restartAlone(a *Account, rank int, inPlace bool) {
 	r := a.record(rank)
 	r.Attempt++
-	if d.InPlace() && (!inPlace || failuresInARow(r) > d.inPlaceLimit()) {
+	if d.RestartsInPlace() && (!inPlace || failuresInARow(r) > d.inPlaceLimit()) {
 		r.MinPodAttempt = int32(d.Attempt(a, rank))
 	}
 }

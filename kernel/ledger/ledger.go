@@ -77,7 +77,7 @@ func Load(job *v1beta1.GenericJob) (Draft, error) {
 	if l.startTime != nil && !stops(l.mode) {
 		l.kueue = s.Queue // an edit of a label counts once no pod runs
 	}
-	l.edited = l.isEdited()
+	l.edited = l.findsEdit()
 	d := Draft{l}
 	var broken error
 	for i := range s.Ledger {
@@ -85,7 +85,7 @@ func Load(job *v1beta1.GenericJob) (Draft, error) {
 			broken = fmt.Errorf("status.ledger[%s].%w", s.Ledger[i].Type, err)
 		}
 	}
-	l.replicaTypes = spec.ReplicaTypes(job, l.Settled() && !job.Spec.RunMode.Pauses())
+	l.replicaTypes = spec.ReplicaTypes(job, l.IsSettled() && !job.Spec.RunMode.Pauses())
 	for i, t := range l.replicaTypes {
 		a := d.account(t.Type)
 		a.ReplicaType, a.Index = t, i
@@ -151,26 +151,26 @@ func isBlank(s v1beta1.GenericJobStatus) bool {
 // HasNoStatus reports whether the job has no status yet.
 func (l *Ledger) HasNoStatus() bool { return l.noStatus }
 
-// Edited reports whether existing pods may have been made from another spec, because of an edit that this draft answers: see
+// IsEdited reports whether existing pods may have been made from another spec, because of an edit that this draft answers: see
 // BeginModeGenerationIfEdited.
-func (l *Ledger) Edited() bool { return l.edited }
+func (l *Ledger) IsEdited() bool { return l.edited }
 
-// isEdited reports whether existing pods may have been made from another spec, because of an edit. The CRD lets users edit everything as long as there is
+// findsEdit reports whether existing pods may have been made from another spec, because of an edit. The CRD lets users edit everything as long as there is
 // no phase, and templates as long as no code has started.
-func (l *Ledger) isEdited() bool {
+func (l *Ledger) findsEdit() bool {
 	if l.noStatus {
 		return l.job.Generation > 1
 	}
-	return l.Unstarted() && l.job.Generation != l.job.Status.ObservedGeneration && l.unstarted != spec.PodsHash(l.job)
+	return l.IsUnstarted() && l.job.Generation != l.job.Status.ObservedGeneration && l.unstarted != spec.PodsHash(l.job)
 }
 
-// Unstarted reports whether no code has started in pods that were made from this spec. As long as that is so, the CRD lets users edit templates.
-func (l *Ledger) Unstarted() bool { return l.unstarted != "" }
+// IsUnstarted reports whether no code has started in pods that were made from this spec. As long as that is so, the CRD lets users edit templates.
+func (l *Ledger) IsUnstarted() bool { return l.unstarted != "" }
 
-// Settled reports whether the job has started, from a spec that the status knows, with pods of the mode that the spec asks for. A paused or queued job
+// IsSettled reports whether the job has started, from a spec that the status knows, with pods of the mode that the spec asks for. A paused or queued job
 // needs no pods for that.
-func (l *Ledger) Settled() bool {
-	return l.startTime != nil && !l.Edited() && (l.mode == l.wanted() || l.job.Spec.RunMode.Pauses() || l.mode == spec.ModeQueued)
+func (l *Ledger) IsSettled() bool {
+	return l.startTime != nil && !l.IsEdited() && (l.mode == l.wanted() || l.job.Spec.RunMode.Pauses() || l.mode == spec.ModeQueued)
 }
 
 // ReplicaTypes returns the types in the spec, in its order.
@@ -207,8 +207,8 @@ func (l *Ledger) SharedRestartsLeft() int {
 	return spec.Unlimited
 }
 
-// WithinLimit reports whether the limit of a replica, and the one that all share, leave another restart.
-func (l *Ledger) WithinLimit(a *Account, rank int) bool {
+// IsWithinLimit reports whether the limit of a replica, and the one that all share, leave another restart.
+func (l *Ledger) IsWithinLimit(a *Account, rank int) bool {
 	if a.Index >= 0 && a.Auxiliary {
 		return true
 	}
@@ -236,7 +236,7 @@ func (l *Ledger) Spent(a *Account, rank int) (spent, limit int) {
 
 // RunsAgain reports whether a replica is run again even if it succeeds.
 func (l *Ledger) RunsAgain(a *Account, rank int) bool {
-	return a.Policy.Allows(0) && l.WithinLimit(a, rank)
+	return a.Policy.Allows(0) && l.IsWithinLimit(a, rank)
 }
 
 // Delay returns how long a replica still has to wait for its next pod; zero or less if it need not wait. Replaced reports whether it had a pod before.
@@ -279,8 +279,8 @@ func (a *Account) HasSucceeded(rank int) bool { return a.succeeded.Contains(rank
 // HasFailed reports whether a rank has failed for good.
 func (a *Account) HasFailed(rank int) bool { return a.failed.Contains(rank) }
 
-// Finished reports whether the ledger holds the outcome of a replica.
-func (a *Account) Finished(rank int) bool { return a.HasSucceeded(rank) || a.HasFailed(rank) }
+// HasFinished reports whether the ledger holds the outcome of a replica.
+func (a *Account) HasFinished(rank int) bool { return a.HasSucceeded(rank) || a.HasFailed(rank) }
 
 // Succeeded returns the number of ranks that have succeeded.
 func (a *Account) Succeeded() int { return a.succeeded.Len() }

@@ -100,23 +100,23 @@ func (d Draft) SetPresent(p *Present, from, now time.Time) {
 		d.time.Basis = p.Basis
 	}
 	next := p.Follows(d.time.Open)
-	if d.unwritten() && next.Cause != v1beta1.TimeProductive && p.Loss == "" {
+	if d.isUnwritten() && next.Cause != v1beta1.TimeProductive && p.Loss == "" {
 		from = d.time.Since.Time // nothing is stored yet, so this has held from the beginning
 	}
 	d.beginInterval(next, from, now)
 	d.countRestarts(p.Loss, from, now)
 }
 
-// Trained notes that the job has trained since a time, though the open interval has another cause. It does nothing in an interval in which the job has no
+// NoteTraining notes that the job has trained since a time, though the open interval has another cause. It does nothing in an interval in which the job has no
 // pods.
-func (d Draft) Trained(from, now time.Time) {
+func (d Draft) NoteTraining(from, now time.Time) {
 	if d.hasPods() {
 		d.beginInterval(v1beta1.OpenTime{Cause: v1beta1.TimeProductive}, from, now)
 	}
 }
 
-// Lost notes that a loss began at a time, before the job was paused or queued. The operator has seen both in one reconcile.
-func (d Draft) Lost(by v1beta1.TimeCause, from, now time.Time) {
+// NoteLoss notes that a loss began at a time, before the job was paused or queued. The operator has seen both in one reconcile.
+func (d Draft) NoteLoss(by v1beta1.TimeCause, from, now time.Time) {
 	if d.hasPods() {
 		by = cmp.Or(d.time.Open.LostBy, by)
 		d.beginInterval(v1beta1.OpenTime{Cause: by, LostBy: by}, from, now)
@@ -141,8 +141,8 @@ func (d Draft) EndTime(now time.Time) {
 	d.endRecovery()
 }
 
-// unwritten reports whether no stored status has the time yet.
-func (d Draft) unwritten() bool { return d.job.Status.Time == nil }
+// isUnwritten reports whether no stored status has the time yet.
+func (d Draft) isUnwritten() bool { return d.job.Status.Time == nil }
 
 // beginInterval ends the open interval and begins the next, if that has another cause or loss, or the job has another size.
 func (d Draft) beginInterval(next v1beta1.OpenTime, from, now time.Time) {
@@ -164,7 +164,7 @@ func (d Draft) beginInterval(next v1beta1.OpenTime, from, now time.Time) {
 	if on.Cause == v1beta1.TimeProductive && next.Cause != on.Cause {
 		d.noteStep()
 	}
-	if resized && !d.unwritten() { // the job had the old size until now
+	if resized && !d.isUnwritten() { // the job had the old size until now
 		closeAt(d.time, now)
 	}
 	next.Since = d.time.Open.Since

@@ -187,14 +187,14 @@ func TestTimeBeginsAtTheFirstSight(t *testing.T) {
 func TestTheTrainingOfAShortJobIsFound(t *testing.T) {
 	a := newAccount(t)
 	got := a.write(90, func(d ledger.Draft) { // one look, after all is over
-		d.Trained(at(30), at(90))
+		d.NoteTraining(at(30), at(90))
 		d.EndTime(at(90))
 	})
 	require.Equal(t, v1beta1.TimeShares{Total: 90, Starting: 30, Productive: 60}, got.TimeShares)
 
 	b := newAccount(t)
 	b.step(ledger.Present{Paused: true}, 0, 1)
-	got = b.write(90, func(d ledger.Draft) { d.Trained(at(30), at(90)) })
+	got = b.write(90, func(d ledger.Draft) { d.NoteTraining(at(30), at(90)) })
 	require.Equal(t, paused, got.Open.Cause, "no pods are made in a pause")
 }
 

@@ -10,13 +10,13 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// Ended reports whether none of the template's containers runs any more, or ever will, and it is known how they ended. Other containers may still run:
+// HasEnded reports whether none of the template's containers runs any more, or ever will, and it is known how they ended. Other containers may still run:
 // sidecars, which are told to stop then, and containers that admission has added.
 //
 // A pod whose containers have all succeeded has ended; but see awaitsPhase. A pod with a failed container mostly has to wait for its phase: a kubelet
 // that evicts a pod says so only with the phase. If nothing else runs in the pod, the phase comes at once. If something does, the phase may never
 // come (see Remains). Then such a pod waits for its phase only if its code exited as code does that was told to stop.
-func (p Pod) Ended() bool {
+func (p Pod) HasEnded() bool {
 	switch {
 	case IsOver(p.Pod):
 		return true
@@ -25,7 +25,7 @@ func (p Pod) Ended() bool {
 	case RestartsInPlace(p.Pod) && p.exit() != nil: // the kubelet starts the container again, or the phase says how the pod ended
 		return false
 	default:
-		haveSucceeded := p.exit() == nil && !p.unknown()
+		haveSucceeded := p.exit() == nil && !p.isUnknown()
 		return haveSucceeded || p.othersRun() && !p.mayBeEvicted()
 	}
 }
@@ -97,15 +97,15 @@ func (p Pod) main() string {
 	return name
 }
 
-// succeeded reports whether the code of a pod that has ended did its work. It did not if the kubelet or the control plane ended the pod before. Code that
+// hasSucceeded reports whether the code of a pod that has ended did its work. It did not if the kubelet or the control plane ended the pod before. Code that
 // is told to stop may exit with 0, too.
-func (p Pod) succeeded() bool {
+func (p Pod) hasSucceeded() bool {
 	switch {
 	case p.endedByKubelet(), p.Status.Reason == deadlineExceeded: // whoever deletes it later
 		return false
 	case p.Status.Phase == corev1.PodSucceeded:
 		return true
-	case !p.allTerminated() || p.exit() != nil || p.unknown():
+	case !p.allTerminated() || p.exit() != nil || p.isUnknown():
 		return false
 	case p.Status.Phase == corev1.PodRunning || p.Status.Reason == "":
 		return true
@@ -147,7 +147,7 @@ func only(statuses []corev1.ContainerStatus, of []corev1.Container) []corev1.Con
 func (p Pod) HasStarted() bool {
 	for _, statuses := range p.own() {
 		for _, c := range statuses {
-			if c.State.Running != nil || c.State.Terminated != nil && !neverMade(&c) || c.LastTerminationState.Terminated != nil || c.RestartCount > 0 {
+			if c.State.Running != nil || c.State.Terminated != nil && !wasNeverMade(&c) || c.LastTerminationState.Terminated != nil || c.RestartCount > 0 {
 				return true
 			}
 		}
@@ -155,9 +155,9 @@ func (p Pod) HasStarted() bool {
 	return p.Status.Phase == corev1.PodRunning && len(p.Status.ContainerStatuses) == 0
 }
 
-// neverMade reports whether a container that is reported to have ended was never made. A kubelet that ends a pod reports each container that it does not
+// wasNeverMade reports whether a container that is reported to have ended was never made. A kubelet that ends a pod reports each container that it does not
 // find as lost, even one whose image it was still pulling.
-func neverMade(c *corev1.ContainerStatus) bool {
+func wasNeverMade(c *corev1.ContainerStatus) bool {
 	t := c.State.Terminated
 	return t != nil && t.Reason == notFound && c.ContainerID == "" && c.LastTerminationState.Terminated == nil && c.RestartCount == 0
 }
@@ -168,7 +168,7 @@ func (p Pod) HasRun() bool {
 	ran := func(t *corev1.ContainerStateTerminated) bool { return t != nil && !slices.Contains(starts, t.Reason) }
 	for _, statuses := range p.own() {
 		for _, c := range statuses {
-			if c.State.Running != nil || c.RestartCount > 0 || ran(c.State.Terminated) && !neverMade(&c) || ran(c.LastTerminationState.Terminated) {
+			if c.State.Running != nil || c.RestartCount > 0 || ran(c.State.Terminated) && !wasNeverMade(&c) || ran(c.LastTerminationState.Terminated) {
 				return true
 			}
 		}

@@ -58,7 +58,7 @@ func (j Judge) ofBehind(p Pod, isToStop bool, numbers *Numbers, r Replica) State
 	switch {
 	case numbers.Order != nil && !r.Always && j.mayHaveWorked(p, isToStop, r.RunsAgain):
 		return j.ofEnded(p, isToStop, r.RunsAgain)
-	case numbers.Order != nil && isToStop && !p.Ended():
+	case numbers.Order != nil && isToStop && !p.HasEnded():
 		return j.ofLiving(p.Pod, isToStop) // it may do its work before it is stopped
 	case isToStop || !CanGoOn(p.Pod):
 		return Superseded
@@ -70,7 +70,7 @@ func (j Judge) ofBehind(p Pod, isToStop bool, numbers *Numbers, r Replica) State
 // ofObsolete says what a pod means that is to be replaced, alone or with all others. Restarts in place have not helped, or it has not stopped in
 // time. If its code has done its work all the same, or does it before the stop, the work counts.
 func (j Judge) ofObsolete(pod Pod, r Replica) State {
-	if !pod.Ended() {
+	if !pod.HasEnded() {
 		return j.ofLiving(pod.Pod, true)
 	}
 	if !r.Always && j.mayHaveWorked(pod, true, r.RunsAgain) {
@@ -128,7 +128,7 @@ func (p Pod) hasJustEnded(s *corev1.ContainerStatus) bool {
 	if t == nil || t.ExitCode == 0 || p.DeletionTimestamp != nil || IsOver(p.Pod) {
 		return false
 	}
-	return invented(t) || !exitOf(*s).endedByKillSignal() && disruptionTarget(p.Pod) == nil
+	return isInvented(t) || !exitOf(*s).endedByKillSignal() && disruptionTarget(p.Pod) == nil
 }
 
 // HasCountedLast reports whether the last end of the container that restarts in place is one of the counted ends. Exits is how many are counted.
@@ -204,7 +204,7 @@ func (p Pod) ExitsBeforeLoss() int {
 func (p Pod) AtExitBeforeLoss() Pod {
 	s := p.restarting()
 	before := &corev1.ContainerStateTerminated{ExitCode: 255, Reason: "Error"}
-	if last := s.LastTerminationState.Terminated; last != nil && !invented(last) {
+	if last := s.LastTerminationState.Terminated; last != nil && !isInvented(last) {
 		before = last
 	}
 	return Pod{p.withState(s.Name, corev1.ContainerState{Terminated: before}, corev1.ContainerState{}), p.Template}

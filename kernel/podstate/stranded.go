@@ -28,7 +28,7 @@ const (
 func (j Judge) UntilStranded(p Pod) time.Duration {
 	end, patience := p.endThatStays()
 	switch {
-	case end == nil, end.FinishedAt.IsZero() && !invented(end):
+	case end == nil, end.FinishedAt.IsZero() && !isInvented(end):
 		return -1
 	case end.FinishedAt.IsZero():
 		return 0 // the node has rebooted, and does not know when the container ended

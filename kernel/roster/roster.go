@@ -137,7 +137,7 @@ func (t *Type) Pod(rank int) podstate.Pod {
 func (r *Roster) State(t *Type, rank int) podstate.State {
 	return r.judge.Of(t.Pod(rank), t.numbers[rank], podstate.Replica{
 		Attempt: r.ledger.Attempt(t.Account, rank), ModeGeneration: r.ledger.ModeGeneration(), RunsAgain: r.ledger.RunsAgain(t.Account, rank), Always: t.Policy.Allows(0),
-		Obsolete: r.IsObsolete(t, rank), Exits: t.Exits(rank, t.Pods[rank].UID), BarrierIsOpen: r.ledger.BarrierIsOpen(), InPlace: r.ledger.InPlace(),
+		Obsolete: r.IsObsolete(t, rank), Exits: t.Exits(rank, t.Pods[rank].UID), BarrierIsOpen: r.ledger.BarrierIsOpen(), InPlace: r.ledger.RestartsInPlace(),
 	})
 }
 
@@ -158,8 +158,8 @@ func (r *Roster) NotReadyNode(t *Type, rank int) *podstate.NotReadyNode {
 	return r.judge.NotReadyNode(t.Pod(rank))
 }
 
-// IsOverdue reports whether a pod is Terminating whose node must be dead; see podstate.Judge.Overdue.
-func (r *Roster) IsOverdue(pod *corev1.Pod) bool { return r.judge.Overdue(pod) }
+// IsOverdue reports whether a pod is Terminating whose node must be dead; see podstate.Judge.IsOverdue.
+func (r *Roster) IsOverdue(pod *corev1.Pod) bool { return r.judge.IsOverdue(pod) }
 
 // Waiting says why a pod does not run; see podstate.Judge.Waiting.
 func (r *Roster) Waiting(pod *corev1.Pod) (reason, message string) { return r.judge.Waiting(pod) }
@@ -167,12 +167,12 @@ func (r *Roster) Waiting(pod *corev1.Pod) (reason, message string) { return r.ju
 // IsToBeReplaced reports whether the ledger has moved past the pod of a replica: it gets another one. In place, a success still counts.
 func (r *Roster) IsToBeReplaced(t *Type, rank int) bool {
 	switch numbers := t.numbers[rank]; {
-	case r.ledger.InPlace() && t.Finished(rank):
+	case r.ledger.RestartsInPlace() && t.HasFinished(rank):
 		return false // a replica that has finished takes no part in later attempts
 	case r.IsObsolete(t, rank):
 		return true
 	default:
-		return numbers.Behind(r.ledger.Attempt(t.Account, rank), r.ledger.BarrierIsOpen()) && !podstate.CanGoOn(t.Pods[rank])
+		return numbers.IsBehind(r.ledger.Attempt(t.Account, rank), r.ledger.BarrierIsOpen()) && !podstate.CanGoOn(t.Pods[rank])
 	}
 }
 
@@ -183,7 +183,7 @@ func (r *Roster) IsUnwanted(t *Type, rank int) bool {
 	if pod == nil {
 		return false
 	}
-	mayBe := podstate.IsToStop(pod, t.numbers[rank], r.ledger.ModeGeneration()) || r.ledger.InPlace() && r.IsObsolete(t, rank)
+	mayBe := podstate.IsToStop(pod, t.numbers[rank], r.ledger.ModeGeneration()) || r.ledger.RestartsInPlace() && r.IsObsolete(t, rank)
 	if !mayBe { // this is so for almost all pods, and saves the time to judge them
 		return false
 	}
@@ -238,7 +238,7 @@ func (r *Roster) HaveStarted() bool {
 func (r *Roster) UnfinishedWithPods() (n int) {
 	for t, rank := range r.Replicas() {
 		pod := t.Pods[rank]
-		if pod != nil && !t.Auxiliary && !t.Finished(rank) {
+		if pod != nil && !t.Auxiliary && !t.HasFinished(rank) {
 			n++
 		}
 	}

@@ -49,7 +49,7 @@ func (p *writer) deriveFailure(v view) {
 // job has queued.
 func (p *writer) forgetEarlierSpec() {
 	c := Condition(p.status.Conditions, v1beta1.ConditionReplicaFailure)
-	if !p.Ledger.Edited() || c == nil || c.Status != metav1.ConditionTrue || c.Reason == v1beta1.ReasonErrorInPod {
+	if !p.Ledger.IsEdited() || c == nil || c.Status != metav1.ConditionTrue || c.Reason == v1beta1.ReasonErrorInPod {
 		return
 	}
 	if failed := failedForGood(p.Ledger); failed != "" {

@@ -132,7 +132,7 @@ func untilFirstStatus(p Findings, s *v1beta1.GenericJobStatus) time.Duration {
 
 // onlyBegins reports whether the status of this reconcile says no more, beside the view of the pods, than that the job begins.
 func onlyBegins(p Findings, s *v1beta1.GenericJobStatus) bool {
-	if p.Verdict.Course != verdict.Run || p.Ledger.Edited() || Condition(s.Conditions, v1beta1.ConditionBlocked) != nil {
+	if p.Verdict.Course != verdict.Run || p.Ledger.IsEdited() || Condition(s.Conditions, v1beta1.ConditionBlocked) != nil {
 		return false
 	}
 	rest := essence(s)

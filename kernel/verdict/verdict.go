@@ -37,5 +37,5 @@ func (v Verdict) EndsJob() bool { return v.Course == Succeed || v.Course == Fail
 // StopsPods reports whether this verdict stops the pods. None is created while it lasts.
 func (v Verdict) StopsPods() bool { return v.Course == Pause || v.Course == Queue }
 
-// Over reports whether the job has ended, now or before.
-func (v Verdict) Over() bool { return v.Course == AlreadyFinished || v.EndsJob() }
+// IsOver reports whether the job has ended, now or before.
+func (v Verdict) IsOver() bool { return v.Course == AlreadyFinished || v.EndsJob() }

@@ -10,7 +10,7 @@ var ofFeatures = []mutant{
 	{"a pod waits on in a group that is left", "kernel/gang.go",
 		"\t\ta.do(StopPod, pod, \"it waits", "\t\t_ = append([]any{StopPod, pod}, \"it waits"},
 	{"a gang's room is held after the end", "kernel/act.go",
-		"if v.Over() || v.StopsPods() {\n\t\ta.deleteGroups()", "if v.StopsPods() {\n\t\ta.deleteGroups()"},
+		"if v.IsOver() || v.StopsPods() {\n\t\ta.deleteGroups()", "if v.StopsPods() {\n\t\ta.deleteGroups()"},
 
 	// What deployment tools see.
 	{"a blocked job is ready", "kernel/status/ready.go",
@@ -60,7 +60,7 @@ var ofFeatures = []mutant{
 	{"a pod without a sandbox is waited for", "kernel/podstate/state.go",
 		"case !isToStop && j.IsStranded(pod):", "case false:"},
 	{"a node's invention is waited for", "kernel/podstate/inplace.go",
-		"return invented(t) || !exitOf", "return !invented(t) && !exitOf"},
+		"return isInvented(t) || !exitOf", "return !isInvented(t) && !exitOf"},
 	{"the ends in another pod are taken for this one's", "kernel/ledger/inplace.go",
 		"r.ExitsOfPod == shortHash(pod)", "shortHash(pod) != \"\""},
 	{"drains use up the limit in place", "kernel/ledger/inplace.go",
@@ -85,7 +85,7 @@ var ofFeatures = []mutant{
 	{"an end that is held is noted before it comes", "kernel/apply.go",
 		"if !draft.RestartsTogether() {", "if true {"},
 	{"a pod that has been told to stop is let go in a pause without a mark", "kernel/podstate/inplace.go",
-		"case numbers.Order != nil && isToStop && !p.Ended():", "case false:"},
+		"case numbers.Order != nil && isToStop && !p.HasEnded():", "case false:"},
 	{"who has finished when all pods are replaced runs again", "kernel/podstate/state.go",
 		"case r.Obsolete && r.InPlace:", "case false:"},
 
@@ -101,7 +101,7 @@ var ofFeatures = []mutant{
 	{"nobody asks whether the others are Ready", "kernel/create.go",
 		"|| !t.Pod(rank).IsReady()", ""},
 	{"who has finished is waited for", "kernel/create.go",
-		"!t.StartsAtOnce() || t.Finished(rank) {", "!t.StartsAtOnce() {"},
+		"!t.StartsAtOnce() || t.HasFinished(rank) {", "!t.StartsAtOnce() {"},
 	{"a launcher that has failed does not wait", "kernel/create.go",
 		"return a.ledger.Attempt(t.Account, rank) > 0", "return a.ledger.Attempt(t.Account, rank) < 0"},
 	{"a gang waits for those who wait for it", "kernel/create.go",
