@@ -209,8 +209,8 @@ func replacePodsOnBadNodes(draft ledger.Draft, replicas *roster.Roster) {
 // LostInterval is how often the operator looks whether a lost node that a job avoids is back.
 const LostInterval = time.Minute
 
-// avoidsInVain reports whether a pod finds no node, and avoids a node that need not be avoided any more. Until is after what time the first of the present
-// nodes may be avoided no longer; 0 if the pod need not be looked at again.
+// avoidsInVain reports whether a pod finds no node, and avoids a node that need not be avoided any more. Until is after what time the first of the
+// present nodes may be avoided no longer; 0 if no time is known.
 func (a *acting) avoidsInVain(pod *corev1.Pod) (inVain bool, until time.Duration) {
 	avoids := build.Avoided(pod)
 	if len(avoids) == 0 || !podstate.IsUnschedulable(pod) {

@@ -51,7 +51,8 @@ func (a *acting) removeFinished(t *roster.Type, rank int, pod podstate.Pod) {
 	}
 }
 
-// cleansUp reports whether a finished job's cleanUpPolicy asks for a pod to be deleted, and after what time that may change; 0 if it does not by itself.
+// cleansUp reports whether a finished job's cleanUpPolicy asks for a pod to be deleted. Until is after what time that may change; 0
+// if it does not by itself.
 func (a *acting) cleansUp(t *roster.Type, rank int, pod podstate.Pod) (deletes bool, until time.Duration) {
 	switch spec.CleanUp(a.Job) {
 	case v1beta1.CleanUpAll:
@@ -83,7 +84,8 @@ func (a *acting) isLeftOver(t *roster.Type, rank int, pod podstate.Pod) (leftOve
 	return until == 0, until
 }
 
-// untilMustEnd returns how much longer to leave a pod alone because its code may still end by itself, after its job has succeeded; 0 if it may not.
+// untilMustEnd returns how much longer to leave a pod alone because its code may still end by itself. It may after its job has succeeded. Otherwise
+// untilMustEnd returns 0.
 func (a *acting) untilMustEnd(pod podstate.Pod) time.Duration {
 	if !a.hasSucceeded || !pod.HasStarted() || pod.DeletionTimestamp != nil {
 		return 0

@@ -248,7 +248,7 @@ func (l *Ledger) Delay(a *Account, rank int, now time.Time) (wait time.Duration,
 	return r.NotBefore.Sub(now), true
 }
 
-// Streak returns the number of short lives in a row: of a replica's pods, or of the job if its members share a streak (see streakOf).
+// Streak returns the number of short lives in a row of a replica's pods. Members of a job may share a streak (see streakOf).
 func (a *Account) Streak(rank int) int {
 	if r := a.records[rank]; r != nil {
 		return int(r.Streak)
