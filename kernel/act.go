@@ -142,7 +142,7 @@ const timeToReport = 10 * time.Second
 // they may. If the node's clock is so far ahead that nobody knows the time, nothing waits.
 func (a *acting) addedMayReport(pod podstate.Pod) (may bool, until time.Duration) {
 	left := timeToReport - a.Now.Sub(pod.EndedAt())
-	if !pod.Remains() || isToldToEnd(pod) || left <= 0 || left > 2*timeToReport {
+	if !pod.OnlyAddedRun() || isToldToEnd(pod) || left <= 0 || left > 2*timeToReport {
 		return false, 0
 	}
 	return true, left
@@ -150,7 +150,7 @@ func (a *acting) addedMayReport(pod podstate.Pod) (may bool, until time.Duration
 
 // endAdded ends the containers that admission has added to a pod, if all of the template's have ended.
 func (a *acting) endAdded(pod podstate.Pod) {
-	if pod.Remains() && !isToldToEnd(pod) {
+	if pod.OnlyAddedRun() && !isToldToEnd(pod) {
 		a.do(EndPod, pod.Pod, "all containers of its template have ended")
 	}
 }

@@ -193,8 +193,8 @@ func (a *acting) anyPodLives() bool {
 	return len(a.Orphans) > 0
 }
 
-// wants returns the Workload that the job needs, for pods that avoid these nodes.
-func (a *acting) wants(in v1beta1.KueueScheduler, avoids []string) *unstructured.Unstructured {
+// wantedWorkload returns the Workload that the job needs, for pods that avoid these nodes.
+func (a *acting) wantedWorkload(in v1beta1.KueueScheduler, avoids []string) *unstructured.Unstructured {
 	return kueue.Workload(a.Job, in, requestsOf(a.ledger, avoids), a.Kueue.Priority)
 }
 
@@ -202,14 +202,14 @@ func (a *acting) wants(in v1beta1.KueueScheduler, avoids []string) *unstructured
 // now. A new Workload would lose the job's place in the queue.
 func (a *acting) workloadIsUpToDate(in v1beta1.KueueScheduler) bool {
 	w := a.Kueue.Workload
-	return kueue.Same(w, a.wants(in, kueue.Avoided(w))) && assignedToBad(a.Job, w, a.ledger) == ""
+	return kueue.Same(w, a.wantedWorkload(in, kueue.Avoided(w))) && assignedToBad(a.Job, w, a.ledger) == ""
 }
 
 func (a *acting) createWorkload(in v1beta1.KueueScheduler) {
 	if spec.Prebuilt(a.Job) != "" || in.PriorityClass != "" && a.Kueue.Priority == nil || topologyMistake(a.ledger) != "" {
 		return // see waiting
 	}
-	a.actions = append(a.actions, Action{Verb: CreateObject, Object: a.wants(in, a.ledger.BadNodes()), Reason: "the job waits in a queue by it"})
+	a.actions = append(a.actions, Action{Verb: CreateObject, Object: a.wantedWorkload(in, a.ledger.BadNodes()), Reason: "the job waits in a queue by it"})
 }
 
 func (a *acting) reportWorkload(r kueue.Report) {

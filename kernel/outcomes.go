@@ -83,7 +83,7 @@ func recordOutcomes(w World, draft ledger.Draft, replicas *roster.Roster) outcom
 			continue
 		}
 		disturbed = disturbed || slices.Contains(disturbances, state)
-		if e, has := endOf(draft.Ledger, t, rank, state); has {
+		if e, isEnd := endOf(draft.Ledger, t, rank, state); isEnd {
 			ended = append(ended, e)
 		} else if state == podstate.Succeeded {
 			draft.Succeed(t.Account, rank)
@@ -170,7 +170,7 @@ func (o *outcomes) noteSuccess(pod *corev1.Pod) {
 
 // endOf returns how a replica has ended, by the state of its pod, and whether it has. It has not if its pod lives, does not matter, or has done its
 // work.
-func endOf(l *ledger.Ledger, t *roster.Type, rank int, state podstate.State) (e end, has bool) {
+func endOf(l *ledger.Ledger, t *roster.Type, rank int, state podstate.State) (e end, ended bool) {
 	pod := t.Pod(rank)
 	e = end{account: t.Account, rank: rank, pod: pod, state: state}
 	switch state {

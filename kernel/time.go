@@ -208,7 +208,7 @@ func runsSince(job *v1beta1.GenericJob, l *ledger.Ledger, replicas *roster.Roste
 }
 
 // ranTogether reports whether all replicas had started before one of them ended, and when the last one started.
-func ranTogether(l ledger.Draft, replicas *roster.Roster, ended []end) (since time.Time, did bool) {
+func ranTogether(l ledger.Draft, replicas *roster.Roster, ended []end) (since time.Time, together bool) {
 	for i := range replicas.Types {
 		t := &replicas.Types[i]
 		for rank, pod := range t.Pods {

@@ -34,4 +34,4 @@ func (l *Ledger) AuxiliaryReplicas() int {
 }
 
 // Unfinished returns the number of a type's replicas that have not finished.
-func (a *Account) Unfinished() int { return a.N - a.Succeeded() - a.Failed() }
+func (a *Account) Unfinished() int { return a.N - a.SucceededCount() - a.FailedCount() }

@@ -170,7 +170,7 @@ func (l *Ledger) IsUnstarted() bool { return l.unstarted != "" }
 // IsSettled reports whether the job has started, from a spec that the status knows, with pods of the mode that the spec asks for. A paused or queued job
 // needs no pods for that.
 func (l *Ledger) IsSettled() bool {
-	return l.startTime != nil && !l.IsEdited() && (l.mode == l.wanted() || l.job.Spec.RunMode.Pauses() || l.mode == spec.ModeQueued)
+	return l.startTime != nil && !l.IsEdited() && (l.mode == l.wantedMode() || l.job.Spec.RunMode.Pauses() || l.mode == spec.ModeQueued)
 }
 
 // ReplicaTypes returns the types in the spec, in its order.
@@ -282,11 +282,11 @@ func (a *Account) HasFailed(rank int) bool { return a.failed.Contains(rank) }
 // HasFinished reports whether the ledger holds the outcome of a replica.
 func (a *Account) HasFinished(rank int) bool { return a.HasSucceeded(rank) || a.HasFailed(rank) }
 
-// Succeeded returns the number of ranks that have succeeded.
-func (a *Account) Succeeded() int { return a.succeeded.Len() }
+// SucceededCount returns the number of ranks that have succeeded.
+func (a *Account) SucceededCount() int { return a.succeeded.Len() }
 
-// Failed returns the number of ranks that have failed for good.
-func (a *Account) Failed() int { return a.failed.Len() }
+// FailedCount returns the number of ranks that have failed for good.
+func (a *Account) FailedCount() int { return a.failed.Len() }
 
 // Restarts returns the number of restarts of a type that a limit counted.
 func (a *Account) Restarts() int32 {

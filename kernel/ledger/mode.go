@@ -50,7 +50,7 @@ func (c *clock) Active(now time.Time) (active time.Duration, ticks bool) {
 // WasResumed reports whether this draft has ended a pause of a job that had begun.
 func (l *Ledger) WasResumed() bool { return l.resumed }
 
-func (l *Ledger) wanted() string { return spec.Mode(l.job, l.pauses > 0) }
+func (l *Ledger) wantedMode() string { return spec.Mode(l.job, l.pauses > 0) }
 
 // SetStartTime notes when the job began.
 func (d Draft) SetStartTime(at time.Time) { d.startTime = &metav1.Time{Time: at} }
@@ -81,7 +81,7 @@ func stops(mode string) bool { return mode == spec.ModePaused || mode == spec.Mo
 //
 // A job may be paused before its first status is written. Whether it had begun then shows by its pods: see SetMissingStartTime.
 func (d Draft) SwitchMode(now time.Time, queued bool) {
-	mode, old := d.wanted(), d.mode
+	mode, old := d.wantedMode(), d.mode
 	if queued {
 		mode = spec.ModeQueued
 	}

@@ -15,7 +15,7 @@ import (
 //
 // A pod whose containers have all succeeded has ended; but see awaitsPhase. A pod with a failed container mostly has to wait for its phase: a kubelet
 // that evicts a pod says so only with the phase. If nothing else runs in the pod, the phase comes at once. If something does, the phase may never
-// come (see Remains). Then such a pod waits for its phase only if its code exited as code does that was told to stop.
+// come (see OnlyAddedRun). Then such a pod waits for its phase only if its code exited as code does that was told to stop.
 func (p Pod) HasEnded() bool {
 	switch {
 	case IsOver(p.Pod):
@@ -47,8 +47,8 @@ func (p Pod) othersRun() bool {
 	return slices.ContainsFunc(p.Status.ContainerStatuses, isOn) || slices.ContainsFunc(p.Status.InitContainerStatuses, isOn)
 }
 
-// Remains reports whether only a container that the template does not have keeps the pod running. Nothing would ever end it.
-func (p Pod) Remains() bool {
+// OnlyAddedRun reports whether only a container that the template does not have keeps the pod running. Nothing would ever end it.
+func (p Pod) OnlyAddedRun() bool {
 	return p.DeletionTimestamp == nil && p.Status.Phase == corev1.PodRunning && p.allTerminated() &&
 		slices.ContainsFunc(p.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.State.Terminated == nil })
 }

@@ -54,15 +54,15 @@ func IsHang(f *v1beta1.ReplicaFailure) bool {
 	return f.ExitCode != nil && *f.ExitCode == output.HangCode && strings.HasPrefix(f.Message, output.HangBegins)
 }
 
-// filter returns the indexes of the failures that the function is accepts. It looks at the indexes in of, or at all if of is nil.
-func filter(list []v1beta1.ReplicaFailure, of []int, is func(*v1beta1.ReplicaFailure) bool) (out []int) {
+// filter returns the indexes of the failures that the function matches accepts. It looks at the indexes in of, or at all if of is nil.
+func filter(list []v1beta1.ReplicaFailure, of []int, matches func(*v1beta1.ReplicaFailure) bool) (out []int) {
 	if of == nil {
 		for i := range list {
 			of = append(of, i)
 		}
 	}
 	for _, i := range of {
-		if is(&list[i]) {
+		if matches(&list[i]) {
 			out = append(out, i)
 		}
 	}

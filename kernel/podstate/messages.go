@@ -57,12 +57,12 @@ func (e *exit) quote(r *v1beta1.ReplicaFailure) string {
 		return fmt.Sprintf(": %q", text.Cut(sentence, maxQuoted)) + at(said)
 	}
 	for _, line := range slices.Backward(strings.Split(lastWords(said), "\n")) {
-		if strings.ContainsFunc(line, speaks) {
+		if strings.ContainsFunc(line, isOfWord) {
 			before := ": "
 			if IsJustOutput(r) {
 				before = ", last output: "
 			}
-			return before + fmt.Sprintf("%q", text.Tail(strings.TrimFunc(line, blank), maxQuoted)) + at(said)
+			return before + fmt.Sprintf("%q", text.Tail(strings.TrimFunc(line, isBlank), maxQuoted)) + at(said)
 		}
 	}
 	return ""
@@ -94,14 +94,14 @@ func lastWords(said output.Failure) string {
 	if said.ByLauncher() {
 		return said.Sentence()
 	}
-	return strings.TrimFunc(said.Output, blank)
+	return strings.TrimFunc(said.Output, isBlank)
 }
 
-// blank reports whether a character cannot be seen. mpirun writes a NUL after its help.
-func blank(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
+// isBlank reports whether a character cannot be seen. mpirun writes a NUL after its help.
+func isBlank(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
 
-// speaks reports whether a character can be part of a word.
-func speaks(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
+// isOfWord reports whether a character can be part of a word.
+func isOfWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 
 // DisruptionSentence says which pod was disrupted and by what.
 func (p Pod) DisruptionSentence() string {

@@ -41,7 +41,7 @@ func (j Judge) UntilStranded(p Pod) time.Duration {
 
 // IsStranded reports whether a pod is stranded. A pod is not stranded if only a container still runs in it that the template does not have. The operator
 // has the kubelet end such a container, and then the phase says how the pod ended.
-func (j Judge) IsStranded(p Pod) bool { return j.UntilStranded(p) == 0 && !p.Remains() }
+func (j Judge) IsStranded(p Pod) bool { return j.UntilStranded(p) == 0 && !p.OnlyAddedRun() }
 
 // endThatStays returns how the container that restarts in place has ended, and how long it may stay ended before the pod is stranded. It returns nil if
 // the container has not ended.

@@ -91,7 +91,7 @@ func failedForGood(l *ledger.Ledger) string {
 			continue
 		}
 		all += a.N
-		failed += a.Failed()
+		failed += a.FailedCount()
 		for rank := 0; rank < a.N && len(names) < maxNamed; rank++ {
 			if a.HasFailed(rank) {
 				names = append(names, fmt.Sprintf("%s-%d", a.Type, rank))

@@ -42,7 +42,7 @@ func (p *writer) derive() {
 	total, finished, containers := 0, 0, 0
 	auxiliary := p.Ledger.AuxiliaryReplicas()
 	for _, a := range p.Ledger.Accounts() {
-		total, finished = total+a.N, finished+a.Succeeded()+a.Failed()
+		total, finished = total+a.N, finished+a.SucceededCount()+a.FailedCount()
 	}
 	p.status.Aggregate = v1beta1.Aggregate{}
 	p.status.Tasks = make([]v1beta1.TaskStatus, 0, len(p.Roster.Types))

@@ -189,7 +189,7 @@ var ofReconciles = []mutant{
 	{"what admission adds is waited for", "kernel/podstate/containers.go",
 		"return haveSucceeded || p.othersRun() && !p.mayBeEvicted()", "return haveSucceeded && false"},
 	{"what admission adds runs on", "kernel/act.go",
-		"pod.Remains() && !isToldToEnd(pod)", "false"},
+		"pod.OnlyAddedRun() && !isToldToEnd(pod)", "false"},
 	{"what admission adds is ended before it can report", "kernel/act.go",
 		"if !mayReport {", "if mayReport || true {"},
 	{"what admission adds is not looked at again", "kernel/act.go",
