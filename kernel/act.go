@@ -6,21 +6,27 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/barrier"
 	"github.com/genericjob/genericjob/kernel/ledger"
 	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/roster"
-	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/verdict"
 )
 
 // todo is what is to be done, and when to look again.
 type todo struct {
 	actions          []Action
-	typesLackingPods []string // types of which more pods are missing than actions create
-	again            time.Duration
+	typesLackingPods []string      // types of which more pods are missing than actions create
+	recheckAfter     time.Duration // 0 if only a change can ask for more
 }
+
+func (t *todo) do(verb Verb, pod *corev1.Pod, reason string) {
+	t.actions = append(t.actions, Action{Verb: verb, Pod: pod, Reason: reason})
+}
+
+// wakeAfter has the job looked at again after a time; 0 asks for nothing. Functions that answer a question do not call it. They return after what time
+// their answer may change, and their callers pass that on.
+func (t *todo) wakeAfter(d time.Duration) { t.recheckAfter = soonest(t.recheckAfter, d) }
 
 func (t todo) creates() bool {
 	return slices.ContainsFunc(t.actions, func(a Action) bool { return a.Verb.Creates() })
@@ -30,50 +36,45 @@ func (t todo) changes() bool {
 	return slices.ContainsFunc(t.actions, func(a Action) bool { return !a.Verb.Creates() })
 }
 
-// acting collects what is to be done.
+// acting collects what is to be done. Of the planning it changes nothing.
 type acting struct {
+	*planning
 	todo
-	World
-	ledger       *ledger.Ledger
-	replicas     *roster.Roster
-	judge        podstate.Judge
-	verdictIsRun bool // the verdict is to run
-	hasSucceeded bool // the job has succeeded, or does now
-	servedMayRun bool // some replica that is not auxiliary runs, or may yet run
-	barrier      barrier.Barrier
-	first        *v1beta1.FirstFailure // the first failure, as this reconcile leaves it
+	ledger       *ledger.Ledger // the draft as it is now, to be read
+	hasSucceeded bool           // the job has succeeded, or does now
+	servedMayRun bool           // some replica that is not auxiliary runs, or may yet run
 }
 
 // listActions lists what the caller is to do about each pod, and which objects it is to create. It reads the ledger as this reconcile leaves it. The
 // status has the same ledger before the caller acts, unless its write is postponed.
-func listActions(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.Verdict, judge podstate.Judge, opened barrier.Barrier, first *v1beta1.FirstFailure) todo {
+func (p *planning) listActions() todo {
+	l, v := p.draft.Ledger, p.verdict
 	a := &acting{
-		World: w, ledger: l, replicas: replicas, judge: judge, verdictIsRun: v.Course == verdict.Run, barrier: opened, first: first,
-		hasSucceeded: succeeds(w.Job, v),
-		servedMayRun: l.AuxiliaryReplicas() > 0 && anyServedMayRun(replicas), todo: todo{actions: releaseOrphans(w)},
+		planning: p, ledger: l, hasSucceeded: succeeds(p.Job, v),
+		servedMayRun: l.AuxiliaryReplicas() > 0 && anyServedMayRun(p.replicas), todo: todo{actions: releaseOrphans(p.World)},
 	}
-	for t, rank := range replicas.Replicas() {
+	for t, rank := range p.replicas.Replicas() {
 		pod := t.Pods[rank]
 		if pod == nil {
 			continue
 		}
-		if v.Over() {
+		if v.IsOver() {
 			a.forFinishedJob(t, rank, t.Pod(rank))
 		} else {
 			a.forUnfinishedJob(t, rank, t.Pod(rank))
 		}
 	}
-	for _, s := range replicas.ScaledDown {
+	for _, s := range p.replicas.ScaledDown {
 		a.discard(s.Pod, "it was scaled away")
 	}
-	if v.Over() || v.StopsPods() {
+	if v.IsOver() || v.StopsPods() {
 		a.deleteGroups()
 	}
 	a.keepWorkload(v)
 	switch {
-	case v.Over():
+	case v.IsOver():
 		a.expire()
-	case v.Course == verdict.Run && len(w.Orphans) == 0: // orphans may still have the names of new pods
+	case v.Course == verdict.Run && len(p.Orphans) == 0: // orphans may still have the names of new pods
 		a.createServiceAndGroup()
 		a.createMissing()
 	}
@@ -83,76 +84,11 @@ func listActions(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.V
 
 // lookAgain has the job looked at again while replicas wait for each other, or their wrappers may hold ends.
 func (a *acting) lookAgain() {
-	if a.verdictIsRun {
+	if a.verdict.Course == verdict.Run {
 		for _, wait := range barrier.RequeueTimes(a.barrierInputs(), a.Pods, a.ledger, a.replicas) {
 			a.wakeAfter(wait)
 		}
 	}
-}
-
-func (a *acting) do(verb Verb, pod *corev1.Pod, reason string) {
-	a.actions = append(a.actions, Action{Verb: verb, Pod: pod, Reason: reason})
-}
-
-// wakeAfter has the job looked at again after a time. Some functions that answer a question call it, for the time at which their answer may change:
-// mayEndByItself, addedMayReport, mayTellCause and waitsForOrder. cleansUp, isLeftOver and keepsLogs call such functions.
-func (a *acting) wakeAfter(d time.Duration) { a.again = soonest(a.again, d) }
-
-// forFinishedJob lets go of a pod of a job that has finished, and cleans up by the job's policy.
-func (a *acting) forFinishedJob(t *roster.Type, rank int, pod podstate.Pod) {
-	waits := a.waitsForOrder(t, rank, pod)
-	remove := a.cleansUp(t, rank, pod) && !a.addedMayReport(pod) || waits && pod.Spec.NodeName == "" // a pod without a node has no kubelet to end it, and no logs
-	switch {
-	case remove && a.mayTellCause(t, rank, pod):
-		a.deletePod(pod.Pod, "the job has finished")
-	case remove:
-		a.discard(pod.Pod, "the job has finished")
-	case t.Finished(rank):
-		a.releaseFinished(pod, "the job has finished")
-	case waits:
-		a.stopWaiting(pod)
-		a.releaseKept(pod, "the job has finished")
-	default:
-		a.releaseKept(pod, "the job has finished")
-	}
-}
-
-// cleansUp reports whether a finished job's cleanUpPolicy asks for a pod to be deleted.
-func (a *acting) cleansUp(t *roster.Type, rank int, pod podstate.Pod) bool {
-	switch spec.CleanUp(a.Job) {
-	case v1beta1.CleanUpAll:
-		return true
-	case v1beta1.CleanUpUnfinished:
-		return a.isLeftOver(t, rank, pod) || a.replicas.IsToBeReplaced(t, rank)
-	default: // None
-		return a.runsInVain(t, pod) || a.replicas.IsToBeReplaced(t, rank)
-	}
-}
-
-// timeToEnd is how long cleanUpPolicy Unfinished lets code run on after its job has succeeded. In a collective all members end within moments, and a
-// deleted pod would take its log along.
-const timeToEnd = 30 * time.Second
-
-// succeeds reports whether the job has succeeded, or does now.
-func succeeds(job *v1beta1.GenericJob, v verdict.Verdict) bool {
-	return v.Course == verdict.Succeed || job.Status.Phase == v1beta1.JobSucceeded
-}
-
-// isLeftOver reports whether a pod of a finished job still runs for nothing. Such a pod is not about to end, and is not kept for the logs of a
-// failure.
-func (a *acting) isLeftOver(t *roster.Type, rank int, pod podstate.Pod) bool {
-	return !pod.Ended() && !a.keepsLogs(t, rank, pod) && !a.mayEndByItself(pod)
-}
-
-// mayEndByItself reports whether to leave a pod alone because its code may still end by itself, after its job has succeeded. It has the job looked at again
-// when that time is over.
-func (a *acting) mayEndByItself(pod podstate.Pod) bool {
-	if !a.hasSucceeded || !pod.HasStarted() || pod.DeletionTimestamp != nil {
-		return false
-	}
-	left := timeToEnd - a.sinceEnd()
-	a.wakeAfter(max(0, left))
-	return left > 0
 }
 
 // sinceEnd returns how long ago the job ended; 0 if it ends in this reconcile. If the clock was set back by more than causeAfterEnd, nobody knows. Then
@@ -176,8 +112,8 @@ func (a *acting) sinceEnd() time.Duration {
 //   - Code was run again in the pod, and the wrapper may hold the end. The pod stays, with its logs.
 func (a *acting) releaseFinished(pod podstate.Pod, reason string) {
 	switch {
-	case pod.Ended() || pod.DeletionTimestamp != nil:
-	case pod.Exits() > 0 || podstate.NumbersOf(pod.Pod).StartedOver() || a.judge.UntilStranded(pod) == 0:
+	case pod.HasEnded() || pod.DeletionTimestamp != nil:
+	case pod.Exits() > 0 || podstate.NumbersOf(pod.Pod).WasStartedOver() || a.judge.UntilStranded(pod) == 0:
 		a.stopWaiting(pod)
 		a.release(pod.Pod, reason)
 		return
@@ -190,7 +126,9 @@ func (a *acting) releaseFinished(pod podstate.Pod, reason string) {
 
 // releaseKept takes the finalizer off a pod that stays, and ends the containers that admission has added, if those of the template have ended.
 func (a *acting) releaseKept(pod podstate.Pod, reason string) {
-	if !a.addedMayReport(pod) {
+	mayReport, until := a.addedMayReport(pod)
+	a.wakeAfter(until)
+	if !mayReport {
 		a.endAdded(pod) // if the release is carried out first, this meets a conflict, and the next reconcile tries again
 	}
 	a.release(pod.Pod, reason)
@@ -200,27 +138,26 @@ func (a *acting) releaseKept(pod podstate.Pod, reason string) {
 // have collected. The collector of a Katib trial notices the end within a second, and reports the metrics then.
 const timeToReport = 10 * time.Second
 
-// addedMayReport reports whether to leave the containers alone that admission has added to a pod, because they may still report. It has the job looked at
-// again when that time is over. If the node's clock is so far ahead that nobody knows the time, nothing waits.
-func (a *acting) addedMayReport(pod podstate.Pod) bool {
+// addedMayReport reports whether to leave the containers alone that admission has added to a pod, because they may still report. Until is how much longer
+// they may. If the node's clock is so far ahead that nobody knows the time, nothing waits.
+func (a *acting) addedMayReport(pod podstate.Pod) (may bool, until time.Duration) {
 	left := timeToReport - a.Now.Sub(pod.EndedAt())
-	if !pod.Remains() || isToldToEnd(pod) || left <= 0 || left > 2*timeToReport {
-		return false
+	if !pod.OnlyAddedRun() || isToldToEnd(pod) || left <= 0 || left > 2*timeToReport {
+		return false, 0
 	}
-	a.wakeAfter(left)
-	return true
+	return true, left
 }
 
 // endAdded ends the containers that admission has added to a pod, if all of the template's have ended.
 func (a *acting) endAdded(pod podstate.Pod) {
-	if pod.Remains() && !isToldToEnd(pod) {
+	if pod.OnlyAddedRun() && !isToldToEnd(pod) {
 		a.do(EndPod, pod.Pod, "all containers of its template have ended")
 	}
 }
 
 // forUnfinishedJob does what the state of a pod asks for, in a job that has not finished.
 func (a *acting) forUnfinishedJob(t *roster.Type, rank int, pod podstate.Pod) {
-	if t.Finished(rank) && !a.replicas.IsToBeReplaced(t, rank) {
+	if t.HasFinished(rank) && !a.replicas.IsToBeReplaced(t, rank) {
 		a.releaseFinished(pod, "its outcome is in the ledger")
 		return
 	}
@@ -252,7 +189,7 @@ func (a *acting) whyUnwanted(t *roster.Type, rank int) string {
 	if a.replicas.IsToBeReplaced(t, rank) {
 		return "it is replaced"
 	}
-	if a.ledger.Unstarted() {
+	if a.ledger.IsUnstarted() {
 		return "the spec or the run mode has changed before its code started"
 	}
 	return "the run mode is now " + a.ledger.Mode()
@@ -281,7 +218,7 @@ func (a *acting) discard(pod *corev1.Pod, reason string) {
 // deletePod deletes a pod, by force if its node has not ended it in time.
 func (a *acting) deletePod(pod *corev1.Pod, reason string) {
 	switch {
-	case a.judge.Overdue(pod) && (pod.DeletionGracePeriodSeconds == nil || *pod.DeletionGracePeriodSeconds > 0):
+	case a.judge.IsOverdue(pod) && (pod.DeletionGracePeriodSeconds == nil || *pod.DeletionGracePeriodSeconds > 0):
 		a.do(ForceDeletePod, pod, reason)
 	case pod.DeletionTimestamp == nil:
 		a.do(DeletePod, pod, reason)

@@ -49,7 +49,7 @@ const (
 	ApplyObject Verb = "ApplyObject"
 	// CreateObject creates Object.
 	CreateObject Verb = "CreateObject"
-	// CreatePod creates the pod of a replica; NewBuilder makes it.
+	// CreatePod creates the pod of a replica; PodBuilder.Pod makes it.
 	CreatePod Verb = "CreatePod"
 	// DeleteJob deletes the job itself, if it still has the resourceVersion that was planned from.
 	DeleteJob Verb = "DeleteJob"
@@ -170,7 +170,7 @@ type PodBuilder struct {
 	avoids []string // the nodes that new pods avoid
 }
 
-// NewPodBuilder returns the Builder of a job with the status that the actions were decided with.
+// NewPodBuilder returns the PodBuilder of a job with the status that the actions were decided with.
 func NewPodBuilder(job *v1beta1.GenericJob, settings Settings) *PodBuilder {
 	s := &job.Status
 	run := build.Run{
@@ -183,7 +183,7 @@ func NewPodBuilder(job *v1beta1.GenericJob, settings Settings) *PodBuilder {
 	return &PodBuilder{pods: build.NewBuilder(job, run), avoids: avoided(s.AvoidedNodes)}
 }
 
-// In has the Builder make pods that go where the job's queue has admitted them.
+// In has the PodBuilder make pods that go where the job's queue has admitted them.
 func (b *PodBuilder) In(k Kueue) *PodBuilder {
 	b.kueue = k
 	return b

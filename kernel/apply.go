@@ -14,15 +14,15 @@ import (
 
 // restartReport is what a user is told of restarts.
 type restartReport struct {
-	events   []status.RestartEvent
-	failures []status.Failure
-	rejected string
+	events   []status.RestartEvent // one for each restart
+	failures []status.Failure      // those that were restarted
+	rejected string                // that nodes keep rejecting the pods of a replica; "" if they do not
 }
 
 // applyVerdict writes into the ledger what follows from a verdict: pending restarts, the run mode, the start time. It returns another verdict if the
 // ledger has become too large to be stored: such a job fails. It does nothing to the cluster.
 func applyVerdict(draft ledger.Draft, v verdict.Verdict, pending []end, judge podstate.Judge) (verdict.Verdict, restartReport) {
-	if v.Over() {
+	if v.IsOver() {
 		return v, restartReport{}
 	}
 	report := startOver(draft, pending, judge) // before the mode changes: what ended under the old one counts by its rules
@@ -30,7 +30,7 @@ func applyVerdict(draft ledger.Draft, v verdict.Verdict, pending []end, judge po
 		return verdict.Verdict{Course: verdict.Fail, Reason: v1beta1.ReasonLedgerFull, Message: status.LedgerFull(records, size, most)}, report
 	}
 	if v.Course != verdict.Block {
-		draft.Switch(judge.Now, v.Course == verdict.Queue)
+		draft.SwitchMode(judge.Now, v.Course == verdict.Queue)
 	}
 	if v.Course == verdict.Run && draft.StartTime() == nil {
 		draft.SetStartTime(judge.Now)
@@ -84,7 +84,7 @@ func (report *restartReport) add(l *ledger.Ledger, e end) {
 	event.Node = root.pod.Spec.NodeName
 	event.Attempt = l.Attempt(e.account, e.rank)
 	report.events = append(report.events, event)
-	if streak := e.account.Streak(e.rank); streak >= status.OftenRejected && e.countsAs == ledger.Disruption && e.pod.Rejected() {
+	if streak := e.account.Streak(e.rank); streak >= status.OftenRejected && e.countsAs == ledger.Disruption && e.pod.WasRejected() {
 		report.rejected = status.OftenRejectedPod(e.why, streak, e.pod.Status.Message)
 	}
 	if isFailure(&e) {

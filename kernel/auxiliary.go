@@ -13,7 +13,7 @@ import (
 // pod would if its code has not started, and auxiliary replicas serve it: they will be gone when it starts.
 func (a *acting) runsInVain(t *roster.Type, pod podstate.Pod) bool {
 	switch {
-	case pod.Ended():
+	case pod.HasEnded():
 		return false
 	case t.Auxiliary:
 		return !a.servedMayRun
@@ -30,7 +30,7 @@ func anyServedMayRun(replicas *roster.Roster) bool {
 			if p == nil || p.DeletionTimestamp != nil {
 				return false
 			}
-			return !podstate.Pod{Pod: p, Template: &t.Template}.Ended()
+			return !podstate.Pod{Pod: p, Template: &t.Template}.HasEnded()
 		})
 	})
 }

@@ -13,7 +13,7 @@ import (
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
 )
 
-// auxiliary has the replicas of a task only serve the others.
+// auxiliary has the replicas of a type only serve the others.
 func auxiliary(r *v1beta1.ReplicaSpec) { r.Auxiliary = true }
 
 func TestAnAuxiliaryReplicaIsReplacedAndNoLimitCountsIt(t *testing.T) {
@@ -23,7 +23,7 @@ func TestAnAuxiliaryReplicaIsReplacedAndNoLimitCountsIt(t *testing.T) {
 		"a disruption": {kt.Exited(137), kt.Disrupted},
 	} {
 		t.Run(name, func(t *testing.T) {
-			job := kt.Job(kt.BackoffLimit(0), kt.Task("worker", 1), kt.Task("store", 1, auxiliary), kt.Begun)
+			job := kt.Job(kt.BackoffLimit(0), kt.Type("worker", 1), kt.Type("store", 1, auxiliary), kt.Begun)
 			worker := kt.Pod(job, "worker", 0, kt.Running)
 			for attempt := 1; attempt <= 3; attempt++ {
 				now := kt.At(time.Duration(attempt) * time.Hour)
@@ -43,7 +43,7 @@ func TestAnAuxiliaryReplicaIsReplacedAndNoLimitCountsIt(t *testing.T) {
 }
 
 func TestAnAuxiliaryReplicaDecidesNothing(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 2), kt.Task("store", 1, auxiliary), kt.Begun)
+	job := kt.Job(kt.Type("worker", 2), kt.Type("store", 1, auxiliary), kt.Begun)
 	store := kt.Pod(job, "store", 0, kt.Running)
 	job = after(job, plan(t, job, kt.Start, append(kt.Pods(job, "worker", 2, kt.Running), store)...))
 	require.Equal(t, "2/2", job.Status.Running)
@@ -61,7 +61,7 @@ func TestAnAuxiliaryReplicaDecidesNothing(t *testing.T) {
 
 // A rendezvous store that went first would have the others wait for it for ever, on their GPUs.
 func TestAnAuxiliaryReplicaServesUntilTheLastHasEnded(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 3), kt.Task("store", 1, auxiliary), success(v1beta1.FinishRule{"worker": ranks(0)}), kt.Begun)
+	job := kt.Job(kt.Type("worker", 3), kt.Type("store", 1, auxiliary), success(v1beta1.FinishRule{"worker": ranks(0)}), kt.Begun)
 	store, last := kt.Pod(job, "store", 0, kt.Running), kt.Pod(job, "worker", 1, kt.Running)
 	first := kt.Pod(job, "worker", 0, kt.Exited(0))
 	late := kt.Pod(job, "worker", 2)
@@ -85,7 +85,7 @@ func TestAnAuxiliaryReplicaServesUntilTheLastHasEnded(t *testing.T) {
 	require.Contains(t, did(d), "DeletePod worker-1")
 	require.NotContains(t, did(d), "DeletePod store-0", "the deletion may be refused, and its code begin")
 
-	alone := kt.Job(kt.Task("worker", 2), success(v1beta1.FinishRule{"worker": ranks(0)}), kt.Begun)
+	alone := kt.Job(kt.Type("worker", 2), success(v1beta1.FinishRule{"worker": ranks(0)}), kt.Begun)
 	d = plan(t, alone, kt.At(time.Minute), kt.Pod(alone, "worker", 0, kt.Exited(0)), kt.Pod(alone, "worker", 1))
 	require.NotContains(t, did(d), "DeletePod worker-1", "nobody serves it")
 	job.Spec.CleanUpPolicy = v1beta1.CleanUpUnfinished
@@ -93,7 +93,7 @@ func TestAnAuxiliaryReplicaServesUntilTheLastHasEnded(t *testing.T) {
 }
 
 func TestAnAuxiliaryReplicaIsReplacedAloneInAJobScope(t *testing.T) {
-	job := kt.Job(kt.JobScope, kt.BackoffLimit(1), kt.Task("worker", 2), kt.Task("store", 1, auxiliary), kt.Begun)
+	job := kt.Job(kt.JobScope, kt.BackoffLimit(1), kt.Type("worker", 2), kt.Type("store", 1, auxiliary), kt.Begun)
 	workers := kt.Pods(job, "worker", 2, kt.Running)
 	d := plan(t, job, kt.Start, append(workers, kt.Pod(job, "store", 0, kt.Exited(1)))...)
 	require.Equal(t, []string{"ReleasePod store-0", "DeletePod store-0"}, did(d))
@@ -110,7 +110,7 @@ func TestAnAuxiliaryReplicaIsReplacedAloneInAJobScope(t *testing.T) {
 // flapping is a job of two workers and a tracker that has failed so often that it waits for five minutes, an hour after the start.
 func flapping(t *testing.T, options ...kt.JobOption) (*v1beta1.GenericJob, []*corev1.Pod) {
 	t.Helper()
-	job := kt.Job(append([]kt.JobOption{kt.Task("worker", 2), kt.Task("tracker", 1, auxiliary), kt.JobScope, kt.BackoffLimit(9)}, append(options, kt.Begun)...)...)
+	job := kt.Job(append([]kt.JobOption{kt.Type("worker", 2), kt.Type("tracker", 1, auxiliary), kt.JobScope, kt.BackoffLimit(9)}, append(options, kt.Begun)...)...)
 	workers := kt.Pods(job, "worker", 2, kt.Running, withIP)
 	job = after(job, plan(t, job, kt.Start, append(deepCopies(workers), kt.Pod(job, "tracker", 0, kt.Running))...))
 	for i := range 10 {
@@ -147,7 +147,7 @@ func TestTheStreakOfAnAuxiliaryReplicaIsItsOwn(t *testing.T) {
 }
 
 func TestAnAuxiliaryReplicaDoesNotWaitForTheStreakOfTheOthers(t *testing.T) {
-	job := kt.Job(kt.JobScope, kt.BackoffLimit(9), kt.Task("worker", 2), kt.Task("tracker", 1, auxiliary), kt.Begun)
+	job := kt.Job(kt.JobScope, kt.BackoffLimit(9), kt.Type("worker", 2), kt.Type("tracker", 1, auxiliary), kt.Begun)
 	job.Status.JobAttempt = 9
 	job.Status.Ledger = []v1beta1.TaskLedger{{Type: "worker", Replicas: []v1beta1.RankRecord{{Rank: 0, Streak: 9}}}}
 	d := plan(t, job, kt.At(time.Minute), append(kt.Pods(job, "worker", 2, kt.Running), kt.Pod(job, "tracker", 0, kt.Exited(0), kt.StartedAt(kt.Start)))...)
@@ -270,7 +270,7 @@ func TestThePodOfAnAuxiliaryReplicaHoldsUpNobody(t *testing.T) {
 
 func TestTheLeastOfAGangIsOfThoseThatAreNotAuxiliary(t *testing.T) {
 	minimum := int32(2)
-	job := kt.Job(kt.Task("worker", 4), kt.Task("store", 1, auxiliary), kt.Spec(func(s *v1beta1.GenericJobSpec) {
+	job := kt.Job(kt.Type("worker", 4), kt.Type("store", 1, auxiliary), kt.Spec(func(s *v1beta1.GenericJobSpec) {
 		s.Scheduler = &v1beta1.SchedulePolicy{MinMember: &minimum, T9kScheduler: &v1beta1.T9kScheduler{Queue: "q"}}
 	}), kt.Begun)
 	d := plan(t, job, kt.Start)
@@ -284,12 +284,12 @@ func TestTheLeastOfAGangIsOfThoseThatAreNotAuxiliary(t *testing.T) {
 }
 
 func TestAJobOfAuxiliaryReplicasAloneIsInvalid(t *testing.T) {
-	job := kt.Job(kt.Task("store", 1, auxiliary))
+	job := kt.Job(kt.Type("store", 1, auxiliary))
 	d := plan(t, job, kt.Start)
 	require.Equal(t, v1beta1.JobFailed, d.Status.Phase)
 	require.Contains(t, condition(d.Status, v1beta1.ConditionFailed).Message, "every type is auxiliary")
 
-	job = kt.Job(kt.Task("worker", 1), kt.Task("store", 1, auxiliary), success(v1beta1.FinishRule{"store": ranks(0)}))
+	job = kt.Job(kt.Type("worker", 1), kt.Type("store", 1, auxiliary), success(v1beta1.FinishRule{"store": ranks(0)}))
 	d = plan(t, job, kt.Start)
 	require.Contains(t, condition(d.Status, v1beta1.ConditionFailed).Message, "spec.successRules[0].store: this type is auxiliary")
 }

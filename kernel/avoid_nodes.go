@@ -46,40 +46,44 @@ func nodeFailure(node string, reason v1beta1.AvoidReason, message string) ledger
 
 // countNodeFailures writes into the draft what the recorded ends say against nodes, and which nodes new pods avoid from now on. A job that is over
 // creates no pods, so it avoids no further nodes.
-func countNodeFailures(w World, draft ledger.Draft, replicas *roster.Roster, o *outcomes, over bool) (s incidentNode) {
-	if was := &w.Job.Status; was.CompletionTime != nil || !spec.Avoidance(w.Job).Loses && len(was.AvoidedNodes)+len(was.NodeFailures) == 0 {
-		return s
+func (p *planning) countNodeFailures() (counted incidentNode) {
+	if was := &p.Job.Status; was.CompletionTime != nil || !spec.Avoidance(p.Job).Loses && len(was.AvoidedNodes)+len(was.NodeFailures) == 0 {
+		return counted
 	}
-	noteNodes(w, draft, replicas)
-	if o.uncountedFor == 0 {
-		for _, node := range rejections(o, draft.RestartsTogether()) {
-			draft.AddNodeFailure(node, w.Now)
+	p.noteNodes()
+	if p.recorded.uncountedFor == 0 {
+		for _, node := range rejections(&p.recorded, p.draft.RestartsTogether()) {
+			p.draft.AddNodeFailure(node, p.Now)
 		}
-		s = addFirstFailure(w, draft, replicas, o.ended)
+		counted = p.addFirstFailure()
 	}
-	if !over {
-		draft.Avoid(w.Now, w.NodeCount, w.NodeProblems)
+	if !p.verdict.IsOver() {
+		p.avoidNodes()
 	}
-	return s
+	return counted
 }
 
+// avoidNodes writes into the draft which nodes new pods avoid.
+func (p *planning) avoidNodes() { p.draft.Avoid(p.Now, p.NodeCount, p.NodeProblems) }
+
 // noteNodes notes which nodes are lost, and which are back. A node is lost if it is silent, and the operator has given up a pod on it.
-func noteNodes(w World, draft ledger.Draft, replicas *roster.Roster) {
-	if len(w.Nodes) == 0 {
+func (p *planning) noteNodes() {
+	if len(p.Nodes) == 0 {
 		return
 	}
-	for name, node := range w.Nodes {
+	for name, node := range p.Nodes {
 		if node.Answers {
-			draft.RemoveLostNode(name)
+			p.draft.RemoveLostNode(name)
 		}
 	}
-	for i := range replicas.Types {
-		for rank, pod := range replicas.Types[i].Pods {
+	for i := range p.replicas.Types {
+		t := &p.replicas.Types[i]
+		for rank, pod := range t.Pods {
 			if pod == nil {
 				continue
 			}
-			if since := w.Nodes[pod.Spec.NodeName].SilentSince; !since.IsZero() && replicas.IsOverdue(pod) {
-				draft.AddLostNode(nodeFailure(pod.Spec.NodeName, v1beta1.AvoidLost, status.OnLostNode(replicas.Types[i].Type, rank)), since, w.Now)
+			if since := p.Nodes[pod.Spec.NodeName].SilentSince; !since.IsZero() && p.replicas.IsOverdue(pod) {
+				p.draft.AddLostNode(nodeFailure(pod.Spec.NodeName, v1beta1.AvoidLost, status.OnLostNode(t.Type, rank)), since, p.Now)
 			}
 		}
 	}
@@ -92,7 +96,7 @@ func rejections(o *outcomes, whole bool) (list []ledger.NodeFailure) {
 		e := &o.ended[i]
 		answered := slices.ContainsFunc(o.allowedRestarts, func(p end) bool { return p.pod.UID == e.pod.UID || whole && !p.account.Auxiliary })
 		known := slices.ContainsFunc(list, func(b ledger.NodeFailure) bool { return b.Node == e.pod.Spec.NodeName })
-		if answered && !known && e.pod.RejectedByNode() {
+		if answered && !known && e.pod.WasRejectedByNode() {
 			list = append(list, nodeFailure(e.pod.Spec.NodeName, v1beta1.AvoidRejected, e.why))
 		}
 	}
@@ -100,56 +104,56 @@ func rejections(o *outcomes, whole bool) (list []ledger.NodeFailure) {
 }
 
 // addFirstFailure counts the first failure of a new incident for its node.
-func addFirstFailure(w World, draft ledger.Draft, replicas *roster.Roster, ended []end) (s incidentNode) {
-	if !spec.Avoidance(w.Job).Counts {
-		return s
+func (p *planning) addFirstFailure() (counted incidentNode) {
+	if !spec.Avoidance(p.Job).Counts {
+		return counted
 	}
-	recorded := failuresOf(ended)
-	if len(recorded) == 0 || incidentOf(w, draft.Ledger, replicas, recorded).stored != nil {
-		return s
+	recorded := failuresOf(p.recorded.ended)
+	if len(recorded) == 0 || incidentOf(p.World, p.draft.Ledger, p.replicas, recorded).stored != nil {
+		return counted
 	}
-	s.isNew = true
-	first := firstOf(ended)
+	counted.isNew = true
+	first := firstOf(p.recorded.ended)
 	if record := first.pod.Record(); isFailure(first) && record.Follows == "" {
-		s.node = record.Node
-		draft.AddNodeFailure(nodeFailure(s.node, v1beta1.AvoidFailed, first.pod.FailureSentence()), w.Now)
+		counted.node = record.Node
+		p.draft.AddNodeFailure(nodeFailure(counted.node, v1beta1.AvoidFailed, first.pod.FailureSentence()), p.Now)
 		record = first.pod.RecordWithCause()
-		avoidAtOnce(w.Job, draft, first.account.Type, &record)
+		p.avoidAtOnce(first.account.Type, &record)
 	}
-	return s
+	return counted
 }
 
 // avoidAtOnce notes that this one failure is enough to avoid its node, if the rule of failurePolicy that matches it says so (elsewhere). It reports
 // whether the rule does. F is the failure that is known to be the first, even if that became known late.
-func avoidAtOnce(job *v1beta1.GenericJob, draft ledger.Draft, replicaType string, f *v1beta1.ReplicaFailure) bool {
-	if job.Spec.FailurePolicy == nil {
+func (p *planning) avoidAtOnce(replicaType string, f *v1beta1.ReplicaFailure) bool {
+	if p.Job.Spec.FailurePolicy == nil {
 		return false
 	}
-	rule, _ := FailureRule(job.Spec.FailurePolicy.Rules, replicaType, f)
+	rule, _ := FailureRule(p.Job.Spec.FailurePolicy.Rules, replicaType, f)
 	if rule == nil || !rule.Elsewhere {
 		return false
 	}
-	draft.AvoidAtOnce(f.Node)
+	p.draft.AvoidAtOnce(f.Node)
 	return true
 }
 
 // correctNodeFailures corrects for which node the first failure counts, if another failure was first than was known. Then it replaces pods on
 // avoided nodes, if all replicas wait at the barrier to begin again.
-func correctNodeFailures(w World, draft ledger.Draft, replicas *roster.Roster, s incidentNode, ended []end, first *v1beta1.FirstFailure, v verdict.Verdict) {
-	if w.Job.Status.CompletionTime != nil || !spec.Avoidance(w.Job).Counts {
+func (p *planning) correctNodeFailures() {
+	if p.Job.Status.CompletionTime != nil || !spec.Avoidance(p.Job).Counts {
 		return
 	}
-	before, node := s.corrected(w.Job.Status.FirstFailure, first, ended)
+	before, node := p.failureNode.corrected(p.Job.Status.FirstFailure, p.first, p.recorded.ended)
 	if node != before {
-		draft.RemoveNodeFailure(before)
-		draft.AddNodeFailure(nodeFailure(node, v1beta1.AvoidFailed, first.Why), w.Now)
+		p.draft.RemoveNodeFailure(before)
+		p.draft.AddNodeFailure(nodeFailure(node, v1beta1.AvoidFailed, p.first.Why), p.Now)
 	}
-	atOnce := node != "" && avoidAtOnce(w.Job, draft, typeOf(replicas, first.Pod), &first.ReplicaFailure)
-	if (node != before || atOnce) && !v.Over() {
-		draft.Avoid(w.Now, w.NodeCount, w.NodeProblems)
+	atOnce := node != "" && p.avoidAtOnce(typeOf(p.replicas, p.first.Pod), &p.first.ReplicaFailure)
+	if (node != before || atOnce) && !p.verdict.IsOver() {
+		p.avoidNodes()
 	}
-	if v.Course == verdict.Run && !draft.BarrierIsOpen() {
-		replacePodsOnBadNodes(draft, replicas)
+	if p.verdict.Course == verdict.Run && !p.draft.BarrierIsOpen() {
+		replacePodsOnBadNodes(p.draft, p.replicas)
 	}
 }
 
@@ -192,7 +196,7 @@ func replacePodsOnBadNodes(draft ledger.Draft, replicas *roster.Roster) {
 			continue
 		}
 		for rank, pod := range t.Pods {
-			if pod == nil || t.Finished(rank) || !draft.IsBad(pod.Spec.NodeName) {
+			if pod == nil || t.HasFinished(rank) || !draft.IsBad(pod.Spec.NodeName) {
 				continue
 			}
 			if t.PodAttempt(rank) < draft.Attempt(t.Account, rank) && !replicas.IsObsolete(t, rank) {
@@ -205,22 +209,22 @@ func replacePodsOnBadNodes(draft ledger.Draft, replicas *roster.Roster) {
 // LostInterval is how often the operator looks whether a lost node that a job avoids is back.
 const LostInterval = time.Minute
 
-// avoidsInVain reports whether a pod finds no node, and avoids a node that need not be avoided any more. It calls wakeAfter for the time at which the
-// present nodes may be avoided no longer.
-func (a *acting) avoidsInVain(pod *corev1.Pod) bool {
+// avoidsInVain reports whether a pod finds no node, and avoids a node that need not be avoided any more. Until is after what time the first of the
+// present nodes may be avoided no longer; 0 if no time is known.
+func (a *acting) avoidsInVain(pod *corev1.Pod) (inVain bool, until time.Duration) {
 	avoids := build.Avoided(pod)
 	if len(avoids) == 0 || !podstate.IsUnschedulable(pod) {
-		return false
+		return false, 0
 	}
 	for _, n := range a.ledger.AvoidedNodes() {
 		switch {
 		case n.Until == nil:
-			a.wakeAfter(LostInterval)
+			until = soonest(until, LostInterval)
 		case n.Until.After(a.Now):
-			a.wakeAfter(n.Until.Sub(a.Now))
+			until = soonest(until, n.Until.Sub(a.Now))
 		}
 	}
-	return slices.ContainsFunc(avoids, func(node string) bool { return !a.ledger.Avoids(node) })
+	return slices.ContainsFunc(avoids, func(node string) bool { return !a.ledger.Avoids(node) }), until
 }
 
 // avoided returns the names of the nodes.

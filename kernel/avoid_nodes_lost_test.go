@@ -62,7 +62,7 @@ func TestTheLossOfANodeCountsThatIsAvoidedAlready(t *testing.T) {
 
 // More nodes may be lost than are avoided. Which ones are, must not change from one look to the next.
 func TestWhichLostNodesAreAvoidedDoesNotChangeByItself(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 20), kt.BackoffLimit(0), kt.Begun, avoiding(v1beta1.AvoidNodes{}))
+	job := kt.Job(kt.Type("worker", 20), kt.BackoffLimit(0), kt.Begun, avoiding(v1beta1.AvoidNodes{}))
 	w := kernel.World{Job: job, Nodes: map[string]podstate.Node{}, Now: kt.At(10 * time.Minute), NodeCount: 99, Settings: kt.Settings}
 	for rank := range 20 {
 		node := string(rune('a' + rank))
@@ -79,7 +79,7 @@ func TestWhichLostNodesAreAvoidedDoesNotChangeByItself(t *testing.T) {
 
 // Another failure turns out to have come first, after an earlier one on the same node. What is told of the node is the earlier one again.
 func TestAFailureThatIsTakenBackIsNotToldAnyMore(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 2), kt.JobScope, kt.BackoffLimit(99), kt.Begun, avoiding(v1beta1.AvoidNodes{AtMost: new(int32(9))}))
+	job := kt.Job(kt.Type("worker", 2), kt.JobScope, kt.BackoffLimit(99), kt.Begun, avoiding(v1beta1.AvoidNodes{AtMost: new(int32(9))}))
 	fail := func(now time.Duration, pods ...*corev1.Pod) {
 		t.Helper()
 		job = after(job, planWorld(t, kernel.World{Job: job, Pods: pods, Now: kt.At(now), NodeCount: 9, Settings: kt.Settings}))

@@ -71,7 +71,7 @@ func TestFaultsThatAJobHasNotSeenItself(t *testing.T) {
 		job := failing(t, endless(tc.policy), 9, tc.own...)
 		require.Equal(t, tc.want, avoids(after(job, given(t, job, 2*h, tc.faults...))), name)
 	}
-	job := kt.Job(kt.Task("worker", 1), kt.Begun)
+	job := kt.Job(kt.Type("worker", 1), kt.Begun)
 	require.Empty(t, avoids(after(job, given(t, job, h, sick("a"), others("a", failed, 0, 1)))), "a job without avoidNodes avoids nothing")
 	job = endless(v1beta1.AvoidNodes{AtMost: new(int32(9))})
 	w := kernel.World{Job: job, Now: kt.At(h), NodeCount: 2, NodeProblems: []kernel.NodeProblem{sick("a"), sick("b")}, Settings: kt.Settings}
@@ -139,7 +139,7 @@ func TestTheOperatorsDefaultHoldsForJobsThatSayNothing(t *testing.T) {
 		job  *v1beta1.GenericJob
 		want []string
 	}{
-		"it holds":             {kt.Job(kt.Task("worker", 1), kt.BackoffLimit(99), kt.Begun), []string{"a"}},
+		"it holds":             {kt.Job(kt.Type("worker", 1), kt.BackoffLimit(99), kt.Begun), []string{"a"}},
 		"the job's own counts": {endless(v1beta1.AvoidNodes{}), []string{}},
 		"a job says no":        {endless(v1beta1.AvoidNodes{AtMost: new(int32(0))}), []string{}},
 	} {

@@ -52,7 +52,7 @@ func avoids(job *v1beta1.GenericJob) []string {
 }
 
 func endless(a v1beta1.AvoidNodes) *v1beta1.GenericJob {
-	return kt.Job(kt.Task("worker", 1), kt.BackoffLimit(99), kt.Begun, avoiding(a))
+	return kt.Job(kt.Type("worker", 1), kt.BackoffLimit(99), kt.Begun, avoiding(a))
 }
 
 func TestANodeIsAvoidedAfterAsManyFailuresAsThePolicySays(t *testing.T) {
@@ -78,7 +78,7 @@ func TestANodeIsAvoidedAfterAsManyFailuresAsThePolicySays(t *testing.T) {
 	} {
 		require.Equal(t, tc.want, avoids(failing(t, endless(tc.policy), tc.there, tc.nodes...)), name)
 	}
-	job := kt.Job(kt.Task("worker", 1), kt.BackoffLimit(99), kt.Begun)
+	job := kt.Job(kt.Type("worker", 1), kt.BackoffLimit(99), kt.Begun)
 	job = failing(t, job, 9, "a", "a", "a")
 	require.Empty(t, avoids(job), "no job avoids nodes that does not say so")
 	require.Empty(t, job.Status.NodeFailures)
@@ -135,7 +135,7 @@ func TestTheBreakerIsTold(t *testing.T) {
 func TestOneCrashCountsForOneNode(t *testing.T) {
 	const peer = "RuntimeError: [gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.0.0.7]:4321"
 	for _, scope := range []v1beta1.RestartScope{v1beta1.RestartScopeJob, v1beta1.RestartScopeReplica} {
-		job := kt.Job(kt.Task("worker", 3), kt.BackoffLimit(99), kt.Begun, avoiding(v1beta1.AvoidNodes{After: new(int32(1)), AtMost: new(int32(9))}), kt.Spec(func(s *v1beta1.GenericJobSpec) { s.RestartScope = scope }))
+		job := kt.Job(kt.Type("worker", 3), kt.BackoffLimit(99), kt.Begun, avoiding(v1beta1.AvoidNodes{After: new(int32(1)), AtMost: new(int32(9))}), kt.Spec(func(s *v1beta1.GenericJobSpec) { s.RestartScope = scope }))
 		now := kt.At(time.Minute)
 		pods := []*corev1.Pod{
 			kt.Pod(job, "worker", 0, kt.ExitedAt(1, now), saying(peer), onNode("a")), kt.Pod(job, "worker", 1, kt.ExitedAt(17, now.Add(time.Second)), onNode("b")),
@@ -149,7 +149,7 @@ func TestOneCrashCountsForOneNode(t *testing.T) {
 // Under the restart policy Never a disruption is final. No code has failed by it.
 func TestADisruptionSpeaksAgainstNoNode(t *testing.T) {
 	for _, policy := range []v1beta1.RestartPolicyType{never, onFailure} {
-		job := kt.Job(kt.Task("worker", 2, kt.Policy(policy, 5)), failure(v1beta1.FinishRule{"worker": ranks(1)}), kt.Begun, avoiding(v1beta1.AvoidNodes{After: new(int32(1))}))
+		job := kt.Job(kt.Type("worker", 2, kt.Policy(policy, 5)), failure(v1beta1.FinishRule{"worker": ranks(1)}), kt.Begun, avoiding(v1beta1.AvoidNodes{After: new(int32(1))}))
 		pods := []*corev1.Pod{kt.Pod(job, "worker", 0, kt.Exited(137), kt.Disrupted, onNode("a")), kt.Pod(job, "worker", 1, kt.Running, onNode("b"))}
 		d := planWorld(t, kernel.World{Job: job, Pods: pods, Now: kt.At(time.Minute), NodeCount: 9, Settings: kt.Settings})
 		require.Empty(t, d.Status.NodeFailures, policy)
@@ -158,7 +158,7 @@ func TestADisruptionSpeaksAgainstNoNode(t *testing.T) {
 
 // The kubelet of the node on which a failure came first may report last.
 func TestAFailureThatIsKnownLateCountsForItsOwnNode(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 2), kt.JobScope, kt.BackoffLimit(99), kt.Begun, avoiding(v1beta1.AvoidNodes{After: new(int32(1))}))
+	job := kt.Job(kt.Type("worker", 2), kt.JobScope, kt.BackoffLimit(99), kt.Begun, avoiding(v1beta1.AvoidNodes{After: new(int32(1))}))
 	seen := kt.Pod(job, "worker", 0, kt.ExitedAt(1, kt.At(70*time.Second)), onNode("a"))
 	first := kt.Pod(job, "worker", 1, kt.Running, onNode("b"))
 	now := kt.At(72 * time.Second)
@@ -178,7 +178,7 @@ func TestALostNodeIsAvoidedFromTheFirstCreateUntilItAnswers(t *testing.T) {
 		"nodeLost":   {kt.Spec(func(s *v1beta1.GenericJobSpec) { s.NodeLost = &v1beta1.NodeLost{AfterSeconds: 30} })},
 		"neither":    nil,
 	} {
-		job := kt.Job(append([]kt.JobOption{kt.Task("worker", 2), kt.BackoffLimit(0), kt.Begun}, options...)...)
+		job := kt.Job(append([]kt.JobOption{kt.Type("worker", 2), kt.BackoffLimit(0), kt.Begun}, options...)...)
 		pods := []*corev1.Pod{
 			kt.Pod(job, "worker", 0, kt.Running, onNode("a"), kt.Deleted(kt.Start, time.Second), kt.Marked),
 			kt.Pod(job, "worker", 1, kt.Running, onNode("a"), kt.Deleted(kt.Start, time.Second), kt.Marked),
@@ -223,7 +223,7 @@ func TestANodeThatRejectsPodsIsAvoided(t *testing.T) {
 // With restartScope Job the restart of an auxiliary replica leaves the ends of others to the next reconcile, which sees them again.
 func TestARejectionCountsOnceWhenAReconcileLeavesItToTheNext(t *testing.T) {
 	auxiliary := func(s *v1beta1.ReplicaSpec) { s.Auxiliary = true }
-	job := kt.Job(kt.Task("worker", 1), kt.Task("store", 2, auxiliary), kt.BackoffLimit(9), kt.Begun, kt.JobScope, avoiding(v1beta1.AvoidNodes{}))
+	job := kt.Job(kt.Type("worker", 1), kt.Type("store", 2, auxiliary), kt.BackoffLimit(9), kt.Begun, kt.JobScope, avoiding(v1beta1.AvoidNodes{}))
 	for _, store := range []kt.PodOption{kt.ExitedAt(17, kt.At(0)), kt.Running} {
 		job = after(job, planWorld(t, kernel.World{Job: job, Now: kt.At(time.Minute), NodeCount: 9, Settings: kt.Settings, Pods: []*corev1.Pod{
 			kt.Pod(job, "worker", 0, kt.Running), kt.Pod(job, "store", 0, store, onNode("b")),

@@ -18,7 +18,7 @@ import (
 // atBarrier is a job of two replicas that wait for each other since a minute after it began, of which the first has arrived.
 func atBarrier(t *testing.T) (*v1beta1.GenericJob, kernel.World) {
 	t.Helper()
-	job, pods := running(t, 2, kt.Task("worker", 2), kt.InPlace, kt.JobScope, kt.BackoffLimit(9))
+	job, pods := running(t, 2, kt.Type("worker", 2), kt.InPlace, kt.JobScope, kt.BackoffLimit(9))
 	pods = append(with(pods[:1], startedAgain(1, 9)), with(pods[1:], startedAgain(0, 0))...)
 	job = after(job, plan(t, job, kt.At(time.Minute), pods...))
 	w := kernel.World{Job: job, Pods: with(pods, told(1, 1)), Settings: kt.Settings}
@@ -127,7 +127,7 @@ func TestAQuietWaitCostsNoWrites(t *testing.T) {
 
 // An operator that has just begun has heard of nobody: who is awaited does not change by that, nor by who comes and goes before.
 func TestWhoIsAwaitedStaysSo(t *testing.T) {
-	job, pods := running(t, 12, kt.Task("worker", 12), kt.InPlace, kt.JobScope, kt.BackoffLimit(9))
+	job, pods := running(t, 12, kt.Type("worker", 12), kt.InPlace, kt.JobScope, kt.BackoffLimit(9))
 	job = after(job, plan(t, job, kt.At(time.Minute), append(with(pods[:1], startedAgain(1, 9)), with(pods[1:], withIP)...)...))
 	w := kernel.World{Job: job, Pods: append(with(pods[:1], startedAgain(1, 9), told(1, 1)), with(pods[1:], told(1, 1))...), Settings: kt.Settings}
 	arrive := func(later time.Duration, ranks ...int) string {

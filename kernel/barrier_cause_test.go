@@ -26,7 +26,7 @@ func diedAt(second int, code int32, words string) kt.PodOption {
 // The wrapper of the replica that failed first may be back at the barrier before its kubelet has reported that its code has failed. Once the barrier
 // was open, nobody read that any more.
 func TestTheBarrierWaitsForTheKubeletThatMayKnowTheCause(t *testing.T) {
-	job, pods := running(t, 2, kt.Task("worker", 2), kt.InPlace, kt.JobScope, kt.BackoffLimit(3))
+	job, pods := running(t, 2, kt.Type("worker", 2), kt.InPlace, kt.JobScope, kt.BackoffLimit(3))
 	pods[1] = with(pods[1:], diedAt(0, 1, parted))[0]
 	job = after(job, plan(t, job, kt.At(65*time.Second), pods...))
 	require.True(t, job.Status.FirstFailure.Probable)

@@ -15,7 +15,7 @@ import (
 func BenchmarkPlan(b *testing.B) {
 	for _, n := range []int{10, 100, 1000, 5000} {
 		b.Run(fmt.Sprintf("replicas=%d", n), func(b *testing.B) {
-			job := kt.Job(kt.Task("worker", int32(n)), kt.Begun)
+			job := kt.Job(kt.Type("worker", int32(n)), kt.Begun)
 			pods := kt.Pods(job, "worker", n, kt.Running)
 			job = after(job, kernel.Plan(kernel.World{Job: job, Pods: pods[1:], Now: kt.Start, Settings: kt.Settings}))
 			w := kernel.World{Job: job, Pods: pods, Now: kt.At(time.Minute), Settings: kt.Settings}
@@ -30,7 +30,7 @@ func BenchmarkPlan(b *testing.B) {
 // BenchmarkPlanWithFaults is the same for a job with avoidNodes, when much speaks against nodes: as much as the operator remembers for one job.
 func BenchmarkPlanWithFaults(b *testing.B) {
 	const n = 5000
-	job := kt.Job(kt.Task("worker", n), kt.Begun, avoiding(v1beta1.AvoidNodes{}))
+	job := kt.Job(kt.Type("worker", n), kt.Begun, avoiding(v1beta1.AvoidNodes{}))
 	pods := kt.Pods(job, "worker", n, kt.Running)
 	job = after(job, kernel.Plan(kernel.World{Job: job, Pods: pods[1:], Now: kt.Start, Settings: kt.Settings}))
 	for _, faults := range []int{0, 1, 200} {

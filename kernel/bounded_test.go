@@ -21,7 +21,7 @@ import (
 func manyTypes(types, replicas int, more ...kt.JobOption) *v1beta1.GenericJob {
 	var options []kt.JobOption
 	for i := range types {
-		options = append(options, kt.Task(fmt.Sprint("t", i), int32(replicas)))
+		options = append(options, kt.Type(fmt.Sprint("t", i), int32(replicas)))
 	}
 	return kt.Job(append(options, more...)...)
 }
@@ -34,24 +34,24 @@ func TestOfEachTypeAsManyPodsArePlannedAsCanBeCreated(t *testing.T) {
 	w := kernel.World{Job: job, Pods: pods, Now: kt.Start, Settings: kt.Settings}
 	all := kernel.Plan(w)
 	require.Len(t, all.Actions, 65)
-	require.Empty(t, all.More)
+	require.Empty(t, all.TypesLackingPods)
 
 	w.MaxCreates = 7
 	some := kernel.Plan(w)
-	require.Equal(t, []string{"t0", "t2"}, some.More)
+	require.Equal(t, []string{"t0", "t2"}, some.TypesLackingPods)
 	want := append(append(append([]kernel.Action{}, all.Actions[:7]...), all.Actions[30:35]...), all.Actions[35:42]...)
 	require.Equal(t, want, some.Actions)
-	all.Actions, some.Actions, some.More = nil, nil, nil
+	all.Actions, some.Actions, some.TypesLackingPods = nil, nil, nil
 	require.Equal(t, all, some)
 
 	w.MaxCreates = 30
-	require.Empty(t, kernel.Plan(w).More)
+	require.Empty(t, kernel.Plan(w).TypesLackingPods)
 }
 
 // TestADelayBehindWhatIsPlannedIsHeeded: a replica behind those that are planned may be due sooner than anything else happens.
 func TestADelayBehindWhatIsPlannedIsHeeded(t *testing.T) {
 	t.Parallel()
-	job := kt.Job(kt.Task("worker", 10), kt.Begun)
+	job := kt.Job(kt.Type("worker", 10), kt.Begun)
 	later := metav1.NewTime(kt.At(30 * time.Second))
 	job.Status.Ledger = []v1beta1.TaskLedger{{Type: "worker", Replicas: []v1beta1.RankRecord{{Rank: 9, Attempt: 1, Streak: 2, NotBefore: &later}}}}
 	w := kernel.World{Job: job, Now: kt.Start, Settings: kt.Settings}
@@ -93,7 +93,7 @@ func TestVariablesStandForNoGigabytes(t *testing.T) {
 		"in many texts":  strings.SplitAfter(strings.Repeat("$(service.worker.hosts)", 2500), ")"),
 		"none is needed": {strings.Repeat("x", 3<<20)},
 	} {
-		job := kt.Job(kt.WithService(), kt.Task("worker", 3000, kt.Template(func(p *corev1.PodTemplateSpec) { p.Spec.Containers[0].Args = args })))
+		job := kt.Job(kt.WithService(), kt.Type("worker", 3000, kt.Template(func(p *corev1.PodTemplateSpec) { p.Spec.Containers[0].Args = args })))
 		pod := kernel.NewPodBuilder(job, kt.Settings).Pod(kernel.Action{Verb: kernel.CreatePod, Type: "worker"})
 		require.Less(t, pod.Size(), 5<<20, name)
 		require.Greater(t, pod.Size(), spec.MaxAdded, "an apiserver that takes the pod would run it as it is: "+name)

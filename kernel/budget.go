@@ -12,6 +12,9 @@ import (
 // With restartScope Job one restart replaces all replicas. So the first restart that is allowed covers all ends of that second and later. An end that
 // came earlier stays final: what one reconcile sees together has the same result as what several see one by one. If a rule fails the job by an end
 // of that second, that end stays final, too.
+//
+// It judges copies. What joinIfIncluded changes is in pending and final, and not in ended. There an end in a counted hang is still a failure, and
+// may be the first one.
 func applyLimits(draft ledger.Draft, ended []end, h hang) (pending, final []end) {
 	budget := draft.SharedRestartsLeft()
 	for _, e := range ended {
@@ -49,12 +52,12 @@ func restartTogether(pending, final []end) (one, left []end) {
 // failForGood writes into the ledger that replicas are not run again, and returns their failures.
 func failForGood(draft ledger.Draft, final []end) (failures []status.Failure) {
 	for _, e := range final {
-		if e.succeeded() { // under policy Always, with none left of the restarts that all share
+		if e.hasSucceeded() { // under policy Always, with none left of the restarts that all share
 			draft.Succeed(e.account, e.rank)
 			continue
 		}
 		draft.Fail(e.account, e.rank)
-		why := status.FailedForGood(e.account, e.isCounted(), draft.WithinLimit(e.account, e.rank))
+		why := status.FailedForGood(e.account, e.isCounted(), draft.IsWithinLimit(e.account, e.rank))
 		switch {
 		case e.whyNoProgress != "":
 			why = e.whyNoProgress

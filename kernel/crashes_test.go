@@ -76,8 +76,8 @@ func (c recordedCrash) isTold(t *testing.T, step int) {
 			c.isOfTheCause(t, job, e.Message)
 		}
 	}
-	for _, is := range []v1beta1.JobConditionType{v1beta1.ConditionFailed, v1beta1.ConditionReplicaFailure} {
-		c.isOfTheCause(t, job, condition(job.Status, is).Message)
+	for _, conditionType := range []v1beta1.JobConditionType{v1beta1.ConditionFailed, v1beta1.ConditionReplicaFailure} {
+		c.isOfTheCause(t, job, condition(job.Status, conditionType).Message)
 	}
 	restarts := 1
 	if c.Final {
@@ -110,7 +110,7 @@ func (c recordedCrash) start(t *testing.T) (*v1beta1.GenericJob, []*corev1.Pod) 
 	if c.Final {
 		limit = 0
 	}
-	options := []kt.JobOption{kt.Task("node", 4, kt.Policy(onFailure, -1)), kt.BackoffLimit(limit)}
+	options := []kt.JobOption{kt.Type("node", 4, kt.Policy(onFailure, -1)), kt.BackoffLimit(limit)}
 	if c.Shape != "elastic" {
 		options = append(options, kt.JobScope)
 	}

@@ -3,6 +3,7 @@ package kernel
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,7 +34,7 @@ func (a *acting) othersAreReady() bool {
 		return true
 	}
 	for t, rank := range a.replicas.Replicas() {
-		if t.Auxiliary || !t.StartsAtOnce() || t.Finished(rank) {
+		if t.Auxiliary || !t.StartsAtOnce() || t.HasFinished(rank) {
 			continue
 		}
 		if t.Pods[rank] == nil || a.replicas.State(t, rank) != podstate.Alive || !t.Pod(rank).IsReady() {
@@ -46,10 +47,12 @@ func (a *acting) othersAreReady() bool {
 // createMissing creates the pods of unfinished replicas that have none. Of each type it creates at most as many as the caller can: a job of a few
 // kilobytes may ask for tens of thousands.
 func (a *acting) createMissing() {
-	oldPodsAreGone, othersReady := !a.ledger.RestartsTogether() || a.jobAttemptMayBegin(), a.othersAreReady()
+	attemptMayBegin, until := a.jobAttemptMayBegin()
+	a.wakeAfter(until)
+	othersReady := a.othersAreReady()
 	for i := range a.replicas.Types {
 		t := &a.replicas.Types[i]
-		if !t.Auxiliary && (!oldPodsAreGone || !a.mayBegin(t)) {
+		if !t.Auxiliary && (!attemptMayBegin || !a.mayBegin(t)) {
 			continue
 		}
 		if a.createMissingOf(t, othersReady) {
@@ -63,7 +66,7 @@ func (a *acting) createMissing() {
 func (a *acting) createMissingOf(t *roster.Type, othersReady bool) (more bool) {
 	room, most := a.room(t), cmp.Or(a.MaxCreates, t.N)
 	for rank, pod := range t.Pods {
-		if pod != nil || t.Finished(rank) || a.isHeldBack(t, rank, othersReady) {
+		if pod != nil || t.HasFinished(rank) || a.isHeldBack(t, rank, othersReady) {
 			continue
 		}
 		if room <= 0 {
@@ -89,20 +92,22 @@ func (a *acting) createMissingOf(t *roster.Type, othersReady bool) (more bool) {
 	return more
 }
 
-// jobAttemptMayBegin reports whether the pods of the next job attempt may be created. The old pods must be gone, because a new collective must not meet
-// members of the old one, and the restart delay must be over.
-func (a *acting) jobAttemptMayBegin() bool {
+// jobAttemptMayBegin reports whether the pods of the next job attempt may be created. If all replicas restart together, the old pods must be gone, because
+// a new collective must not meet members of the old one. The restart delay must be over, too. Until is after what time the answer may change by itself; 0
+// if it does not.
+func (a *acting) jobAttemptMayBegin() (may bool, until time.Duration) {
+	if !a.ledger.RestartsTogether() {
+		return true, 0
+	}
 	wait := a.ledger.NextDelay(a.Now)
-	a.wakeAfter(wait)
-	superseded, until := a.replicas.HasPodsThatMustGo()
-	a.wakeAfter(until)
-	return wait == 0 && !superseded
+	mustGo, untilGone := a.replicas.HasPodsThatMustGo()
+	return wait == 0 && !mustGo, soonest(wait, untilGone)
 }
 
 // mayBegin reports whether new pods of a type may be created. While replicas wait for each other, they may if they can wait in their pods, too, or if no
 // earlier code runs any more.
 func (a *acting) mayBegin(t *roster.Type) bool {
-	return a.ledger.BarrierIsOpen() || a.barrier.MayCreateUnwrapped || build.RestartsInPlace(a.Job, t.ReplicaSpec, a.Settings.WrapperImage)
+	return a.ledger.BarrierIsOpen() || a.start.barrier.MayCreateUnwrapped || build.RestartsInPlace(a.Job, t.ReplicaSpec, a.Settings.WrapperImage)
 }
 
 // createServiceAndGroup asks for what the pods need before they start: the job's Service and the gang scheduler's objects.

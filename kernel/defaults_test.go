@@ -71,7 +71,7 @@ func TestTheDefaultsAreWhatIsDone(t *testing.T) {
 			for _, left := range []int32{0, 1} {
 				rule := ruleOf(end, policy)
 				seen[rule] = true
-				job := kt.Job(kt.Task("worker", 1), kt.Task("other", 1), kt.BackoffLimit(left), kt.Begun)
+				job := kt.Job(kt.Type("worker", 1), kt.Type("other", 1), kt.BackoffLimit(left), kt.Begun)
 				switch {
 				case how.auxiliary:
 					job.Spec.ReplicaSpecs[0].Auxiliary = true
@@ -104,11 +104,11 @@ func TestTheDefaultsAreWhatIsDone(t *testing.T) {
 
 // ruleOf is the first of the defaults that matches.
 func ruleOf(end kernel.DefaultEnd, policy v1beta1.RestartPolicyType) kernel.DefaultRule {
-	is := func(of kernel.DefaultEnd) bool {
+	matches := func(of kernel.DefaultEnd) bool {
 		return of == end || of == endsFailed && (end == endsListed || end == endsByRule) || of == endsByOutside && end == endsUnstarted
 	}
 	for _, r := range kernel.Defaults() {
-		if is(r.End) && (r.RestartPolicy == "" || r.RestartPolicy == policy) {
+		if matches(r.End) && (r.RestartPolicy == "" || r.RestartPolicy == policy) {
 			return r
 		}
 	}

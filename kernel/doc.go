@@ -29,20 +29,64 @@
 // # The packages
 //
 // Each imports only those below it; the linter holds that. This package has the stages, in Plan, and the rules. The order of the rules, in rules.go,
-// is the product's semantics, top to bottom. Each file here is a stage, a rule, one feature, or a helper of these.
+// is the product's semantics, top to bottom.
 //
 //	kernel    Plan and its stages; the rules; actions             knows all below
 //	barrier   restart in place: who waits, orders, held ends      not what is done
 //	status    what is told, in words, and when it is postponed    not what is done
 //	build     a pod, the Service, a gang scheduler's objects      neither pod states nor statuses
-//	kueue     the Workload in Kueue: made, read, reported         neither pods nor ledgers
+//	kueue     the Workload in Kueue: made, read, reported         neither ledgers nor what pods mean
 //	roster    the pods, each at its replica                       not what follows from them
 //	ledger    outcomes, restarts, limits, delays, mode and clock  neither pods nor words
 //	podstate  what the status of one pod means, and why           neither jobs nor ledgers
-//	spec      types, policies, names, variables, mistakes         neither pods nor statuses
+//	spec      types, policies, names, variables, mistakes         no pods; statuses with few exceptions
 //	verdict   what is to become of the job                        nothing
 //	output    what code printed last before it failed             nothing
 //	text      texts cut to what can be stored                     nothing
+//
+// # The files
+//
+// Each file of this package is a stage, a rule, one feature, or a helper of these. The stages are those of Plan, as below. More tests of a feature begin with
+// its name, as first_failure_age_test.go, and stories_test.go has whole lives.
+//
+//	file                      called in stage              what it has                                  first of its tests
+//	act.go                    act                          which actions, by the state of each pod      finish_test.go
+//	action.go                 the caller                   what an action is; the pod of a CreatePod    internal_test.go
+//	apply.go                  apply                        restarts, written into the draft             restart_test.go
+//	auxiliary.go              act                          auxiliary pods of a finished job             auxiliary_test.go
+//	avoid_nodes.go            observe, decide, apply, act  failures that count for nodes                avoid_nodes_test.go
+//	budget.go                 record                       which ends the limits allow to restart       budget_test.go
+//	clean_up.go               act                          pods of a finished job                       finish_test.go
+//	create.go                 act                          pods and the Service                         start_policy_test.go
+//	defaults.go               kubectl gj why               what happens by default, as a list           defaults_test.go
+//	expire.go                 act                          ttlSecondsAfterFinished                      finish_test.go
+//	failure_policy.go         record, decide               rules of failurePolicy                       failure_policy_test.go
+//	finish.go                 decide                       success rules and failure rules              rules_test.go
+//	first_failure.go          record, decide, apply        which failure came first                     first_failure_test.go
+//	gang.go                   apply, act                   groups of gang schedulers                    gang_test.go
+//	hang.go                   record                       hangs of several replicas                    hang_test.go
+//	history.go                apply                        why time was lost                            history_test.go
+//	incident.go               decide, apply                which failures belong together               first_failure_age_test.go
+//	kueue.go                  decide, act                  the queue of Kueue                           kueue_test.go
+//	late_failures.go          apply, act                   ends that are told too late to count         first_failure_test.go
+//	no_progress.go            record, tell, the caller     failures in a row without a newer step       no_progress_test.go
+//	order.go                  act                          orders of pods that restart in place         inplace_test.go
+//	outcomes.go               record                       what the ends of pods mean                   restart_test.go
+//	plan.go                   all                          the stages                                   walk_test.go
+//	progress.go               tell, the caller             step and loss that the code tells            signs_test.go
+//	quota.go                  decide, act                  whether the queue's quota is enough          kueue_test.go
+//	recomputed.go             tell                         steps that are done again                    recomputed_test.go
+//	recovery.go               tell                         the first step after a loss                  recovery_test.go
+//	refusals.go               the caller                   what the apiserver refuses                   service_name_test.go
+//	refused_restart_rules.go  the caller                   whether it refuses the operator's own rules  refused_restart_rules_test.go
+//	release.go                observe, act, tell           finalizers                                   pod_metadata_test.go
+//	rules.go                  decide                       the rules in their order                     rules_test.go
+//	silent_scheduler.go       apply                        schedulers that do not run                   gang_test.go
+//	stop_together.go          record                       stopTogether                                 signs_test.go
+//	time.go                   decide, apply                what time is spent on                        time_test.go
+//	unordered.go              tell                         pods that Kueue has not placed by rank       kueue_order_test.go
+//	weight.go                 the caller                   how much memory a plan takes                 bounded_test.go
+//	world.go                  all                          World and Decision                           hostile_test.go
 //
 // # The walk of a failed pod
 //
@@ -79,7 +123,7 @@
 //   - firstFailure (first_failure.go) says which failure came first. If that was another one than known so far, correctNodeFailures (avoid_nodes.go)
 //     counts it for its node.
 //   - openBarrierAndFormGang (plan.go) opens the barrier if all replicas have come to it, and forms the gang.
-//   - explainLoss (history.go) and spendTime (time.go) write into the draft why the job lost time, and since when.
+//   - explainLoss (history.go) and noteTime (time.go) write into the draft why the job lost time, and since when.
 //
 // act:
 //

@@ -23,7 +23,7 @@ func ofEarlierBuild(p *corev1.Pod) {
 // The CRD drops the fields that an earlier build has written under other names: their counts are lost, and nothing can be done exactly.
 func TestAJobOfAnotherBuildIsLeftAlone(t *testing.T) {
 	begun := func(edits ...func(*v1beta1.GenericJob)) *v1beta1.GenericJob {
-		job := kt.Job(kt.Task("worker", 2, kt.Policy(onFailure, 3)), kt.Begun)
+		job := kt.Job(kt.Type("worker", 2, kt.Policy(onFailure, 3)), kt.Begun)
 		for _, edit := range edits {
 			edit(job)
 		}
@@ -36,7 +36,7 @@ func TestAJobOfAnotherBuildIsLeftAlone(t *testing.T) {
 		job.Status.Phase, job.Status.CompletionTime = v1beta1.JobSucceeded, &metav1.Time{Time: kt.Start}
 		job.Spec.TTLSecondsAfterFinished = new(int32(1))
 	}
-	none := kt.Job(kt.Task("worker", 2))
+	none := kt.Job(kt.Type("worker", 2))
 	tests := map[string]struct {
 		job     *v1beta1.GenericJob
 		pods    []*corev1.Pod
@@ -77,7 +77,7 @@ func TestAJobOfAnotherBuildIsLeftAlone(t *testing.T) {
 
 // A backup is restored without its status, and a new name of a label is no reason to keep it from starting.
 func TestAJobWithoutAStatusBeginsAnew(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 2))
+	job := kt.Job(kt.Type("worker", 2))
 	require.Equal(t, []string{"CreatePod worker-0@0", "CreatePod worker-1@0"}, did(plan(t, job, kt.Start)))
 	job = after(job, plan(t, job, kt.Start, kt.Pods(job, "worker", 2, kt.Running, ofEarlierBuild)...))
 	require.Equal(t, v1beta1.JobRunning, plan(t, job, kt.At(time.Minute), kt.Pods(job, "worker", 2, kt.Running)...).Status.Phase, "those pods are gone")

@@ -38,14 +38,14 @@ func TestARuleSendsReplicasElsewhereAtOnce(t *testing.T) {
 		"who avoids nothing stays":         {nil, []int32{17}, 9, []string{"a"}, []string{}},
 		"... and who says so":              {&v1beta1.AvoidNodes{AtMost: new(int32(0))}, []int32{17}, 9, []string{"a"}, []string{}},
 	} {
-		job := kt.Job(kt.Task("worker", 1), kt.BackoffLimit(99), kt.Begun, elsewhere(tc.codes...), kt.Spec(func(s *v1beta1.GenericJobSpec) { s.AvoidNodes = tc.policy }))
+		job := kt.Job(kt.Type("worker", 1), kt.BackoffLimit(99), kt.Begun, elsewhere(tc.codes...), kt.Spec(func(s *v1beta1.GenericJobSpec) { s.AvoidNodes = tc.policy }))
 		job = failing(t, job, tc.there, tc.nodes...)
 		require.Equal(t, tc.want, avoids(job), name)
 	}
 }
 
 func TestARuleThatSendsElsewhereIsToldOfAndFades(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 1), kt.BackoffLimit(99), kt.Begun, elsewhere(17), avoiding(v1beta1.AvoidNodes{After: new(int32(3)), Within: "1h"}))
+	job := kt.Job(kt.Type("worker", 1), kt.BackoffLimit(99), kt.Begun, elsewhere(17), avoiding(v1beta1.AvoidNodes{After: new(int32(3)), Within: "1h"}))
 	w := kernel.World{Job: job, Pods: []*corev1.Pod{kt.Pod(job, "worker", 0, kt.ExitedAt(17, kt.Start), onNode("a"))}, Now: kt.Start, NodeCount: 9, Settings: kt.Settings}
 	d := planWorld(t, w)
 	require.Contains(t, messages(d, v1beta1.ReasonNodeAvoided)[0],
@@ -75,7 +75,7 @@ func TestTheFailureThatCameFirstIsSentElsewhere(t *testing.T) {
 	}{
 		"the one that was seen first": {[]int32{3}, []string{}}, "the one that came first": {[]int32{17}, []string{"b"}}, "both": {[]int32{3, 17}, []string{"b"}},
 	} {
-		job := kt.Job(kt.Task("worker", 2), kt.JobScope, kt.BackoffLimit(99), kt.Begun, elsewhere(tc.codes...), avoiding(v1beta1.AvoidNodes{AtMost: new(int32(9))}))
+		job := kt.Job(kt.Type("worker", 2), kt.JobScope, kt.BackoffLimit(99), kt.Begun, elsewhere(tc.codes...), avoiding(v1beta1.AvoidNodes{AtMost: new(int32(9))}))
 		fail := func(now time.Duration, pods ...*corev1.Pod) {
 			job = after(job, planWorld(t, kernel.World{Job: job, Pods: pods, Now: kt.At(now), NodeCount: 9, Settings: kt.Settings}))
 		}
@@ -93,7 +93,7 @@ func TestTheFailureThatCameFirstIsSentElsewhere(t *testing.T) {
 
 // What is taken back leaves an earlier failure that is enough as it was.
 func TestAnEarlierFailureThatIsEnoughStaysSo(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 2), kt.JobScope, kt.BackoffLimit(99), kt.Begun, elsewhere(17), avoiding(v1beta1.AvoidNodes{After: new(int32(5)), AtMost: new(int32(9))}))
+	job := kt.Job(kt.Type("worker", 2), kt.JobScope, kt.BackoffLimit(99), kt.Begun, elsewhere(17), avoiding(v1beta1.AvoidNodes{After: new(int32(5)), AtMost: new(int32(9))}))
 	fail := func(now time.Duration, pods ...*corev1.Pod) {
 		t.Helper()
 		job = after(job, planWorld(t, kernel.World{Job: job, Pods: pods, Now: kt.At(now), NodeCount: 9, Settings: kt.Settings}))
@@ -122,7 +122,7 @@ func TestARuleThatCanSendNobodyElsewhereIsToldOf(t *testing.T) {
 		"spec.failurePolicy.rules[0].elsewhere is true, but avoidNodes.atMost is 0: raise it, or remove elsewhere":                  {AtMost: new(int32(0))},
 		"": {},
 	} {
-		job := kt.Job(kt.Task("worker", 1), elsewhere(17), kt.Spec(func(s *v1beta1.GenericJobSpec) { s.AvoidNodes = policy }))
+		job := kt.Job(kt.Type("worker", 1), elsewhere(17), kt.Spec(func(s *v1beta1.GenericJobSpec) { s.AvoidNodes = policy }))
 		d := kernel.Plan(kernel.World{Job: job, Now: kt.Start, Settings: kt.Settings})
 		if says == "" {
 			require.NotContains(t, texts(d.Postponed.Events), "elsewhere")

@@ -169,7 +169,7 @@ func (e *end) obey(l *ledger.Ledger, rule *v1beta1.FailurePolicyRule, name strin
 	case rule.Action == v1beta1.FailureActionFail:
 		e.mayRunAgain, e.failsJob = false, true
 	case ptr.Deref(rule.Counts, true):
-		e.mayRunAgain = l.WithinLimit(e.account, e.rank)
+		e.mayRunAgain = l.IsWithinLimit(e.account, e.rank)
 	default:
 		e.mayRunAgain, e.countsAs = true, ledger.Excepted
 	}

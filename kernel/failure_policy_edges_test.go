@@ -21,7 +21,7 @@ func endedAt(code int32, second int) kt.PodOption {
 func TestFailIsObeyedWhileAnEditBlocksTheJob(t *testing.T) {
 	noSuchType := v1beta1.FailurePolicyRule{Match: v1beta1.FailureMatch{Types: []string{"chef"}}, Action: failsJob}
 	for name, pauses := range map[string]bool{"blocked": false, "to be paused": true} {
-		job := kt.Job(kt.Task("worker", 2), success(v1beta1.FinishRule{"worker": ranks(0)}), failureRules(on(failsJob, 17)), kt.Begun)
+		job := kt.Job(kt.Type("worker", 2), success(v1beta1.FinishRule{"worker": ranks(0)}), failureRules(on(failsJob, 17)), kt.Begun)
 		job = after(job, plan(t, job, kt.Start, kt.Pods(job, "worker", 2, kt.Running)...))
 		edited := kt.Edited(job, kt.PauseNow(pauses), failureRules(on(failsJob, 17), noSuchType))
 		d := plan(t, edited, kt.At(time.Minute), exits(job, map[string][]int32{"worker": {alive, 17}})...)
@@ -79,7 +79,7 @@ func TestWhatRulesSeeTogetherEndsAsOneByOne(t *testing.T) {
 		"Fail in the second of a success": {on(failsJob, 3), []kt.PodOption{endedAt(0, 0), endedAt(3, 0)}, v1beta1.JobFailed, 0, 0},
 		"Fail before a success":           {on(failsJob, 3), []kt.PodOption{endedAt(3, 0), endedAt(0, 9)}, v1beta1.JobFailed, 0, 0},
 	} {
-		job := kt.Job(kt.Task("worker", 2, kt.Policy(v1beta1.RestartAlways, -1)), kt.JobScope, kt.BackoffLimit(5), failureRules(tc.rule), kt.Begun)
+		job := kt.Job(kt.Type("worker", 2, kt.Policy(v1beta1.RestartAlways, -1)), kt.JobScope, kt.BackoffLimit(5), failureRules(tc.rule), kt.Begun)
 		d := plan(t, job, kt.At(time.Minute), kt.Pod(job, "worker", 0, tc.ends[0]), kt.Pod(job, "worker", 1, tc.ends[1]))
 		require.Equal(t, tc.phase, d.Status.Phase, name)
 		require.Equal(t, tc.restarts, d.Status.BackoffCount, name)
@@ -103,7 +103,7 @@ func TestAFinalFailureHidesNoOtherFromRules(t *testing.T) {
 		"... excepted": {uncounted(on(restarts, 17)), false, 0, 1},
 	} {
 		for how, together := range map[string]bool{"one by one": false, "all at once": true} {
-			job := kt.Job(kt.Task("worker", 3, kt.Policy(v1beta1.RestartExitCode, 5)), kt.JobScope, success(v1beta1.FinishRule{"worker": ranks(0)}), failureRules(tc.rule), kt.Begun)
+			job := kt.Job(kt.Type("worker", 3, kt.Policy(v1beta1.RestartExitCode, 5)), kt.JobScope, success(v1beta1.FinishRule{"worker": ranks(0)}), failureRules(tc.rule), kt.Begun)
 			pods := kt.Pods(job, "worker", 3, kt.Running)
 			pods[1] = kt.Pod(job, "worker", 1, endedAt(3, 0))
 			if !together {
@@ -120,7 +120,7 @@ func TestAFinalFailureHidesNoOtherFromRules(t *testing.T) {
 
 // Where several failures end a job, the message is about the one by which a rule fails it.
 func TestTheMessageOfAFailedJobNamesTheRule(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 3), kt.BackoffLimit(0), failureRules(on(failsJob, 17)), kt.Begun)
+	job := kt.Job(kt.Type("worker", 3), kt.BackoffLimit(0), failureRules(on(failsJob, 17)), kt.Begun)
 	d := plan(t, job, kt.At(time.Minute), kt.Pod(job, "worker", 0, endedAt(1, 0)), kt.Pod(job, "worker", 1, endedAt(17, 9)), kt.Pod(job, "worker", 2, kt.Running))
 	require.Equal(t, v1beta1.ReasonFailurePolicy, condition(d.Status, v1beta1.ConditionFailed).Reason)
 	require.Contains(t, condition(d.Status, v1beta1.ConditionFailed).Message, `rule "codes"`)
@@ -128,7 +128,7 @@ func TestTheMessageOfAFailedJobNamesTheRule(t *testing.T) {
 
 // The message says what was missing: the rule restarts it, whatever the policy.
 func TestARuleThatFindsNoRestartLeftSaysSo(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 1, kt.Policy(v1beta1.RestartNever, 0)), kt.BackoffLimit(0), failureRules(on(restarts, 17)), kt.Begun)
+	job := kt.Job(kt.Type("worker", 1, kt.Policy(v1beta1.RestartNever, 0)), kt.BackoffLimit(0), failureRules(on(restarts, 17)), kt.Begun)
 	d := plan(t, job, kt.At(time.Minute), kt.Pod(job, "worker", 0, endedAt(17, 0)))
 	require.Contains(t, condition(d.Status, v1beta1.ConditionFailed).Message, "no restarts are left")
 }
@@ -136,7 +136,7 @@ func TestARuleThatFindsNoRestartLeftSaysSo(t *testing.T) {
 // With policy Never a disruption is final, and may be the first failure that is told. Rules judge what code did.
 func TestAFinalDisruptionIsNotJudged(t *testing.T) {
 	unknown := v1beta1.FailurePolicyRule{Match: v1beta1.FailureMatch{Causes: []v1beta1.CauseKind{v1beta1.CauseUnknown}}, Action: failsJob}
-	job, pods := running(t, 2, kt.Task("worker", 2, kt.Policy(v1beta1.RestartNever, 0)), kt.InPlace, kt.JobScope, failureRules(unknown))
+	job, pods := running(t, 2, kt.Type("worker", 2, kt.Policy(v1beta1.RestartNever, 0)), kt.InPlace, kt.JobScope, failureRules(unknown))
 	for rank, end := range []corev1.ContainerStateTerminated{
 		{ExitCode: 137, Reason: "ContainerStatusUnknown", FinishedAt: metav1.NewTime(kt.At(time.Second))},
 		{ExitCode: 1, Reason: "Error", FinishedAt: metav1.NewTime(kt.At(9 * time.Second)), Message: "exception: KeyError: 'x'\noutput:\n"},

@@ -83,25 +83,25 @@ func TestRulesDecideBeforeLimitsDo(t *testing.T) {
 		restarts, excepted int32
 		says               string
 	}{
-		"Fail ends the job, though restarts are left": {kt.Job(kt.Task("worker", 2), kt.BackoffLimit(3), failureRules(on(failsJob, 17)), kt.Begun),
+		"Fail ends the job, though restarts are left": {kt.Job(kt.Type("worker", 2), kt.BackoffLimit(3), failureRules(on(failsJob, 17)), kt.Begun),
 			ends{"worker": {17, alive}}, v1beta1.JobFailed, 0, 0, `rule "codes" of failurePolicy fails the job`},
-		"what no rule matches is restarted": {kt.Job(kt.Task("worker", 2), kt.BackoffLimit(3), failureRules(on(failsJob, 17)), kt.Begun),
+		"what no rule matches is restarted": {kt.Job(kt.Type("worker", 2), kt.BackoffLimit(3), failureRules(on(failsJob, 17)), kt.Begun),
 			ends{"worker": {1, alive}}, v1beta1.JobPending, 1, 0, "restart 1 of 3"},
-		"Fail ends a job that one failure need not end": {kt.Job(kt.Task("worker", 2), success(v1beta1.FinishRule{"worker": ranks(0)}), failureRules(on(failsJob, 17)), kt.Begun),
+		"Fail ends a job that one failure need not end": {kt.Job(kt.Type("worker", 2), success(v1beta1.FinishRule{"worker": ranks(0)}), failureRules(on(failsJob, 17)), kt.Begun),
 			ends{"worker": {alive, 17}}, v1beta1.JobFailed, 0, 0, "fails the job"},
-		"success is seen first": {kt.Job(kt.Task("worker", 2), success(v1beta1.FinishRule{"worker": ranks(0)}), failureRules(on(failsJob, 17)), kt.Begun),
+		"success is seen first": {kt.Job(kt.Type("worker", 2), success(v1beta1.FinishRule{"worker": ranks(0)}), failureRules(on(failsJob, 17)), kt.Begun),
 			ends{"worker": {0, 17}}, v1beta1.JobSucceeded, 0, 0, ""},
-		"Restart is made under policy Never": {kt.Job(kt.Task("worker", 2, kt.Policy(v1beta1.RestartNever, 2)), failureRules(on(restarts, 3)), kt.Begun),
+		"Restart is made under policy Never": {kt.Job(kt.Type("worker", 2, kt.Policy(v1beta1.RestartNever, 2)), failureRules(on(restarts, 3)), kt.Begun),
 			ends{"worker": {3, alive}}, v1beta1.JobPending, 1, 0, `(restart 1 of 2), by rule "codes" of failurePolicy`},
-		"... and not beyond the limit": {kt.Job(kt.Task("worker", 2), kt.BackoffLimit(0), failureRules(on(restarts, 3)), kt.Begun),
+		"... and not beyond the limit": {kt.Job(kt.Type("worker", 2), kt.BackoffLimit(0), failureRules(on(restarts, 3)), kt.Begun),
 			ends{"worker": {3, alive}}, v1beta1.JobFailed, 0, 0, "no restarts are left"},
-		"a restart that is not counted needs no limit": {kt.Job(kt.Task("worker", 2), kt.BackoffLimit(0), failureRules(uncounted(on(restarts, 3))), kt.Begun),
+		"a restart that is not counted needs no limit": {kt.Job(kt.Type("worker", 2), kt.BackoffLimit(0), failureRules(uncounted(on(restarts, 3))), kt.Begun),
 			ends{"worker": {3, alive}}, v1beta1.JobPending, 0, 1, `which does not count it`},
-		"with scope Job the first is judged, for all": {kt.Job(kt.Task("worker", 3), kt.BackoffLimit(0), kt.JobScope, failureRules(uncounted(on(restarts, 3))), kt.Begun),
+		"with scope Job the first is judged, for all": {kt.Job(kt.Type("worker", 3), kt.BackoffLimit(0), kt.JobScope, failureRules(uncounted(on(restarts, 3))), kt.Begun),
 			ends{"worker": {143, 3, 143}}, v1beta1.JobPending, 0, 1, "which does not count it"},
-		"... and fails the job": {kt.Job(kt.Task("worker", 3), kt.BackoffLimit(5), kt.JobScope, failureRules(on(failsJob, 3)), kt.Begun),
+		"... and fails the job": {kt.Job(kt.Type("worker", 3), kt.BackoffLimit(5), kt.JobScope, failureRules(on(failsJob, 3)), kt.Begun),
 			ends{"worker": {143, 3, alive}}, v1beta1.JobFailed, 0, 0, "fails the job"},
-		"an auxiliary replica is judged by no rule": {kt.Job(kt.Task("worker", 1), kt.Task("store", 1, func(r *v1beta1.ReplicaSpec) { r.Auxiliary = true }), failureRules(on(failsJob, 3)), kt.Begun),
+		"an auxiliary replica is judged by no rule": {kt.Job(kt.Type("worker", 1), kt.Type("store", 1, func(r *v1beta1.ReplicaSpec) { r.Auxiliary = true }), failureRules(on(failsJob, 3)), kt.Begun),
 			ends{"worker": {alive}, "store": {3}}, v1beta1.JobPending, 0, 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -122,18 +122,18 @@ func TestRulesDecideBeforeLimitsDo(t *testing.T) {
 
 // A disruption is no failure, and excuses those beside it where all restart together.
 func TestRulesDoNotJudgeDisruptions(t *testing.T) {
-	alone := kt.Job(kt.Task("worker", 2), failureRules(on(failsJob, 137)), kt.Begun)
+	alone := kt.Job(kt.Type("worker", 2), failureRules(on(failsJob, 137)), kt.Begun)
 	d := plan(t, alone, kt.Start, kt.Pod(alone, "worker", 0, kt.Exited(137), kt.Disrupted), kt.Pod(alone, "worker", 1, kt.Running))
 	require.Nil(t, d.Status.CompletionTime)
 	require.EqualValues(t, 1, d.Status.DisruptionCount)
-	whole := kt.Job(kt.Task("worker", 2), kt.JobScope, failureRules(on(failsJob, 1)), kt.Begun)
+	whole := kt.Job(kt.Type("worker", 2), kt.JobScope, failureRules(on(failsJob, 1)), kt.Begun)
 	d = plan(t, whole, kt.Start, kt.Pod(whole, "worker", 0, kt.Exited(137), kt.Disrupted), kt.Pod(whole, "worker", 1, kt.Exited(1)))
 	require.Nil(t, d.Status.CompletionTime)
 }
 
 // Where restarts are not counted, the delay between them grows all the same.
 func TestRestartsThatAreNotCountedAreDelayed(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 1), failureRules(uncounted(on(restarts, 3))), kt.Begun)
+	job := kt.Job(kt.Type("worker", 1), failureRules(uncounted(on(restarts, 3))), kt.Begun)
 	now := kt.Start
 	for range 4 {
 		job = after(job, plan(t, job, now, kt.Pod(job, "worker", 0, kt.ExitedAt(3, now))))
@@ -151,9 +151,9 @@ func TestRestartsThatAreNotCountedAreDelayed(t *testing.T) {
 func TestExitCode93IsNotRestarted(t *testing.T) {
 	rule := v1beta1.FailurePolicyRule{Name: "do-not-restart", Match: v1beta1.FailureMatch{ExitCodes: []int32{93}}, Action: failsJob}
 	for name, job := range map[string]*v1beta1.GenericJob{
-		"one by one":  kt.Job(kt.Task("worker", 2), kt.BackoffLimit(3), failureRules(rule), kt.Begun),
-		"together":    kt.Job(kt.Task("worker", 2), kt.BackoffLimit(3), kt.JobScope, failureRules(rule), kt.Begun),
-		"by one list": kt.Job(kt.Task("worker", 2, kt.Policy(v1beta1.RestartExitCode, 3, 93)), failureRules(rule), kt.Begun),
+		"one by one":  kt.Job(kt.Type("worker", 2), kt.BackoffLimit(3), failureRules(rule), kt.Begun),
+		"together":    kt.Job(kt.Type("worker", 2), kt.BackoffLimit(3), kt.JobScope, failureRules(rule), kt.Begun),
+		"by one list": kt.Job(kt.Type("worker", 2, kt.Policy(v1beta1.RestartExitCode, 3, 93)), failureRules(rule), kt.Begun),
 	} {
 		d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Running), kt.Pod(job, "worker", 1, kt.Exited(93)))
 		require.Contains(t, condition(d.Status, v1beta1.ConditionFailed).Message, `exited with error code 93; rule "do-not-restart" of failurePolicy fails the job`, name)

@@ -65,11 +65,11 @@ type selection struct {
 }
 
 var (
-	succeeded = selection{(*ledger.Account).HasSucceeded, (*ledger.Account).Succeeded}
-	failed    = selection{(*ledger.Account).HasFailed, (*ledger.Account).Failed}
+	succeeded = selection{(*ledger.Account).HasSucceeded, (*ledger.Account).SucceededCount}
+	failed    = selection{(*ledger.Account).HasFailed, (*ledger.Account).FailedCount}
 	notFailed = selection{
 		func(a *ledger.Account, rank int) bool { return !a.HasFailed(rank) },
-		func(a *ledger.Account) int { return a.N - a.Failed() },
+		func(a *ledger.Account) int { return a.N - a.FailedCount() },
 	}
 )
 

@@ -40,7 +40,7 @@ func TestCleanUpPolicies(t *testing.T) {
 	for policy, want := range tests {
 		for phase := range want {
 			t.Run(string(policy)+"/"+phase, func(t *testing.T) {
-				job := kt.Job(cleanUp(policy), kt.Task("worker", 2), success(v1beta1.FinishRule{"worker": ranks(0)}), kt.Begun)
+				job := kt.Job(cleanUp(policy), kt.Type("worker", 2), success(v1beta1.FinishRule{"worker": ranks(0)}), kt.Begun)
 				first, second := kt.Pod(job, "worker", 0, kt.Exited(0), kt.Released), kt.Pod(job, "worker", 1, phases[phase])
 				done := func(d kernel.Decision) (verbs []string) {
 					for _, a := range d.Actions {
@@ -67,7 +67,7 @@ func TestCleanUpPolicies(t *testing.T) {
 }
 
 func TestCleanUpAfterFailure(t *testing.T) {
-	job := kt.Job(cleanUp("Unfinished"), kt.Task("worker", 2), deadline(1), kt.Begun)
+	job := kt.Job(cleanUp("Unfinished"), kt.Type("worker", 2), deadline(1), kt.Begun)
 	d := plan(t, job, kt.At(time.Minute), kt.Pods(job, "worker", 2, kt.Running)...)
 	require.Equal(t, v1beta1.JobFailed, d.Status.Phase)
 	require.Equal(t, []string{"ReleasePod worker-0", "DeletePod worker-0", "ReleasePod worker-1", "DeletePod worker-1"}, did(d))
@@ -78,16 +78,16 @@ func TestCleanUpAfterFailure(t *testing.T) {
 
 // What was superseded before the job ended is removed whatever the policy; so is what was scaled away.
 func TestGarbageOfAFinishedJobGoes(t *testing.T) {
-	begun := kt.Job(kt.Task("worker", 2, kt.Policy(onFailure, 3)), success(v1beta1.FinishRule{"worker": ranks(0)}), kt.Begun)
+	begun := kt.Job(kt.Type("worker", 2, kt.Policy(onFailure, 3)), success(v1beta1.FinishRule{"worker": ranks(0)}), kt.Begun)
 	superseded := kt.Pod(begun, "worker", 1, kt.Exited(1))
-	scaledDown := kt.Pod(kt.Job(kt.Task("worker", 3), kt.Begun), "worker", 2, kt.Running)
+	scaledDown := kt.Pod(kt.Job(kt.Type("worker", 3), kt.Begun), "worker", 2, kt.Running)
 	job := after(begun, plan(t, begun, kt.Start, superseded))
 	d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Exited(0)), superseded, scaledDown)
 	require.Equal(t, []string{"ReleasePod worker-0", "ReleasePod worker-1", "DeletePod worker-1", "ReleasePod worker-2", "DeletePod worker-2"}, did(d))
 }
 
 func TestFinalizerIsReleasedOnceTheLedgerHoldsTheOutcome(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 3), success(v1beta1.FinishRule{"worker": ranks(2)}), kt.Begun)
+	job := kt.Job(kt.Type("worker", 3), success(v1beta1.FinishRule{"worker": ranks(2)}), kt.Begun)
 	pods := exits(job, map[string][]int32{"worker": {0, 1, alive}})
 	d := plan(t, job, kt.Start, pods...)
 	require.Equal(t, "0", ledger(d.Status, "worker").Succeeded)
@@ -99,7 +99,7 @@ func TestFinalizerIsReleasedOnceTheLedgerHoldsTheOutcome(t *testing.T) {
 
 // The ledger of a finished job is closed: an operator that would write it in another way makes no write of each job that has ever run.
 func TestTheLedgerOfAFinishedJobStaysAsItWasWritten(t *testing.T) {
-	job, pods := running(t, 2, kt.Task("worker", 2), kt.InPlace, kt.BackoffLimit(1))
+	job, pods := running(t, 2, kt.Type("worker", 2), kt.InPlace, kt.BackoffLimit(1))
 	job = after(job, plan(t, job, kt.At(time.Minute), append(with(pods[:1], startedAgain(1, 9)), pods[1])...))
 	pods = append(with(pods[:1], told(1, 0), kt.Exited(0)), with(pods[1:], kt.Exited(0))...)
 	job = after(job, plan(t, job, kt.At(2*time.Minute), pods...))
@@ -113,7 +113,7 @@ func TestTheLedgerOfAFinishedJobStaysAsItWasWritten(t *testing.T) {
 
 func TestTTL(t *testing.T) {
 	finished := func(options ...kt.JobOption) *v1beta1.GenericJob {
-		job := kt.Job(append(options, kt.Task("worker", 1), kt.Begun)...)
+		job := kt.Job(append(options, kt.Type("worker", 1), kt.Begun)...)
 		return after(job, plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Exited(0))))
 	}
 	yes, no := true, false
@@ -134,7 +134,7 @@ func TestTTL(t *testing.T) {
 		"at once":               {finished(ttl(0)), 0, []string{"DeleteJob"}, 0},
 		"owned by a framework":  {finished(ttl(60), owned(&yes)), time.Hour, []string{}, 0},
 		"owned, not controlled": {finished(ttl(60), owned(&no)), time.Hour, []string{"DeleteJob"}, 0},
-		"still running":         {kt.Job(ttl(0), kt.Task("worker", 1), kt.Begun), time.Hour, []string{"CreatePod worker-0@0"}, 0},
+		"still running":         {kt.Job(ttl(0), kt.Type("worker", 1), kt.Begun), time.Hour, []string{"CreatePod worker-0@0"}, 0},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -147,7 +147,7 @@ func TestTTL(t *testing.T) {
 
 // A quota that wants requests is not short of anything: nothing can be freed.
 func TestAQuotaThatWantsRequestsSaysToSetThem(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 1), kt.Begun)
+	job := kt.Job(kt.Type("worker", 1), kt.Begun)
 	const says = "failed quota: team: must specify limits.cpu for: main; requests.cpu for: main"
 	refusal := kernel.Refusal{Action: kernel.Action{Verb: kernel.CreatePod, Type: "worker"}, Object: "Pod x", Reason: v1beta1.ReasonCreateFailed, Message: says}
 	d := kernel.ReportRefusals(kernel.World{Job: job, Now: kt.Start}, kernel.Decision{}, []kernel.Refusal{refusal})
@@ -156,7 +156,7 @@ func TestAQuotaThatWantsRequestsSaysToSetThem(t *testing.T) {
 }
 
 func TestReport(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 1), kt.Begun)
+	job := kt.Job(kt.Type("worker", 1), kt.Begun)
 	const keeps = ". The operator keeps trying. "
 	tests := map[string]struct {
 		verb kernel.Verb
@@ -199,7 +199,7 @@ func TestReport(t *testing.T) {
 }
 
 func TestOfSeveralRefusalsTheGravestIsTold(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 1), kt.Begun)
+	job := kt.Job(kt.Type("worker", 1), kt.Begun)
 	list := []kernel.Refusal{
 		{Action: kernel.Action{Verb: kernel.DeletePod}, Object: "Pod a", Reason: v1beta1.ReasonRefused},
 		{Action: kernel.Action{Verb: kernel.CreatePod, Type: "worker"}, Object: "Pod b", Reason: v1beta1.ReasonCreateFailed},
@@ -214,7 +214,7 @@ func TestOfSeveralRefusalsTheGravestIsTold(t *testing.T) {
 
 // A policy or a webhook that comes later must not fail what ran before.
 func TestWhatIsInvalidFailsNoJobThatHasHadSuchAPod(t *testing.T) {
-	job := func() *v1beta1.GenericJob { return kt.Job(kt.Task("master", 1), kt.Task("worker", 2), kt.Begun) }
+	job := func() *v1beta1.GenericJob { return kt.Job(kt.Type("master", 1), kt.Type("worker", 2), kt.Begun) }
 	with := func(change func(*v1beta1.GenericJobStatus)) *v1beta1.GenericJob {
 		j := job()
 		change(&j.Status)
@@ -251,10 +251,10 @@ func TestWhatIsInvalidFailsNoJobThatHasHadSuchAPod(t *testing.T) {
 
 // What is refused is told after the reconcile: if the reconcile told of something else, the two would take turns for ever.
 func TestNothingElseIsToldWhileARefusalLasts(t *testing.T) {
-	ruled := kt.Job(kt.Task("worker", 2), kt.Begun, success(v1beta1.FinishRule{"worker": ranks(1)}))
+	ruled := kt.Job(kt.Type("worker", 2), kt.Begun, success(v1beta1.FinishRule{"worker": ranks(1)}))
 	ruled.Spec.ReplicaSpecs[0].Replicas = ptr.To[int32](1)
 	for reason, job := range map[string]*v1beta1.GenericJob{
-		v1beta1.ReasonSchedulerSilent: kt.Job(kt.Task("worker", 2), kt.Begun, schedulerName("mine")),
+		v1beta1.ReasonSchedulerSilent: kt.Job(kt.Type("worker", 2), kt.Begun, schedulerName("mine")),
 		v1beta1.ReasonScaleRefused:    ruled,
 	} {
 		pods := []*corev1.Pod{kt.Pod(job, "worker", 0), kt.Pod(job, "worker", 1), kt.Pod(job, "worker", 5)}
@@ -275,7 +275,7 @@ func TestNothingElseIsToldWhileARefusalLasts(t *testing.T) {
 
 // What has failed in place waits in its pod: to delete it would take its log.
 func TestUnfinishedKeepsTheLogsOfWhatFailedInPlace(t *testing.T) {
-	job, pods := running(t, 3, kt.Task("worker", 3), kt.InPlace, kt.JobScope, kt.BackoffLimit(0), cleanUp(v1beta1.CleanUpUnfinished))
+	job, pods := running(t, 3, kt.Type("worker", 3), kt.InPlace, kt.JobScope, kt.BackoffLimit(0), cleanUp(v1beta1.CleanUpUnfinished))
 	pods = append(with(pods[:2], startedAgain(1, 9)), pods[2])
 	d := plan(t, job, kt.At(time.Minute), pods...)
 	require.Equal(t, v1beta1.JobFailed, d.Status.Phase)

@@ -70,7 +70,7 @@ func (e end) root() end {
 
 // isFailure reports whether a replica has failed, and not been disrupted. Under policy Always a success is counted, too, but is no failure.
 func isFailure(e *end) bool {
-	return (e.isCounted() || e.countsAs == ledger.Excepted) && !e.succeeded()
+	return (e.isCounted() || e.countsAs == ledger.Excepted) && !e.hasSucceeded()
 }
 
 // untilCause returns how long to wait before failures are counted. It waits if all of them follow from another replica's end, or are hangs, while some
@@ -86,7 +86,7 @@ func untilCause(job *v1beta1.GenericJob, replicas *roster.Roster, ended []end, d
 		if !isFailure(e) || e.pod.Code() == podstate.ExitSIGTERM || since < 0 || since >= causeWithin {
 			return 0
 		}
-		if f := e.pod.Record(); f.Follows == "" && !podstate.Hung(&f) {
+		if f := e.pod.Record(); f.Follows == "" && !podstate.IsHang(&f) {
 			return 0
 		}
 		wait = min(wait, causeWithin-since)

@@ -36,7 +36,7 @@ func TestWhatFollowsBelongsToACrashThatIsNotMendedYet(t *testing.T) {
 		"an exception is its own anyway": {nil, nan, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
-			job := kt.Job(kt.Task("worker", 4, kt.Policy(onFailure, -1)), kt.BackoffLimit(3), kt.Begun)
+			job := kt.Job(kt.Type("worker", 4, kt.Policy(onFailure, -1)), kt.BackoffLimit(3), kt.Begun)
 			pods := kt.Pods(job, "worker", 4, kt.Running)
 			pods[0] = kt.Pod(job, "worker", 0, crashed(0, 1, nan))
 			d := plan(t, job, kt.At(65*time.Second), pods...)
@@ -144,7 +144,7 @@ func TestARestartIsToldOfARootWhosePodHasNotEnded(t *testing.T) {
 
 // Where each replica restarts alone, too, the root of the last failure may be heard of when the job is over.
 func TestARootOfAReplicaThatRestartsAloneIsHeardOfAfterTheEnd(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 4, kt.Policy(onFailure, -1)), kt.BackoffLimit(0), kt.Begun)
+	job := kt.Job(kt.Type("worker", 4, kt.Policy(onFailure, -1)), kt.BackoffLimit(0), kt.Begun)
 	pods := kt.Pods(job, "worker", 4, kt.Running)
 	pods[2] = kt.Pod(job, "worker", 2, crashed(0, 1, parted))
 	d := plan(t, job, kt.At(65*time.Second), pods...)
@@ -198,7 +198,7 @@ func TestWhoMayBeTheCause(t *testing.T) {
 	for _, policy := range []v1beta1.CleanUpPolicy{v1beta1.CleanUpUnfinished, v1beta1.CleanUpAll} {
 		for scope, option := range map[string]kt.JobOption{"Job": kt.JobScope, "Replica": func(*v1beta1.GenericJob) {}} {
 			t.Run(string(policy)+" "+scope, func(t *testing.T) {
-				job := kt.Job(kt.Task("worker", 2, kt.Policy(onFailure, -1)), kt.Task("store", 1, auxiliary), option, kt.BackoffLimit(0), cleanUp(policy), kt.Begun)
+				job := kt.Job(kt.Type("worker", 2, kt.Policy(onFailure, -1)), kt.Type("store", 1, auxiliary), option, kt.BackoffLimit(0), cleanUp(policy), kt.Begun)
 				pods := append(kt.Pods(job, "worker", 2, kt.Running), kt.Pod(job, "store", 0, kt.Running))
 				pods[0] = kt.Pod(job, "worker", 0, crashed(1, 1, parted))
 				d := plan(t, job, kt.At(65*time.Second), pods...)
@@ -213,7 +213,7 @@ func TestWhoMayBeTheCause(t *testing.T) {
 
 // Where replicas restart alone, and none is left to any, several fail for good at once. What had ended first was told, whatever it followed from.
 func TestOfFinalFailuresTheFirstIsTold(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 4, kt.Policy(onFailure, -1)), kt.BackoffLimit(0), kt.Begun)
+	job := kt.Job(kt.Type("worker", 4, kt.Policy(onFailure, -1)), kt.BackoffLimit(0), kt.Begun)
 	pods := kt.Pods(job, "worker", 4, kt.Running)
 	pods[1] = kt.Pod(job, "worker", 1, crashed(0, 1, parted))
 	pods[2] = kt.Pod(job, "worker", 2, crashed(2, 1, nan))

@@ -7,13 +7,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
 // An eviction is final where the restart policy is Never. What followed from it was told as the first failure.
 func TestADisruptionThatIsFinalIsTheFirstFailure(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 4, kt.Policy(v1beta1.RestartNever, 0)), kt.Begun)
+	job := kt.Job(kt.Type("worker", 4, kt.Policy(v1beta1.RestartNever, 0)), kt.Begun)
 	pods := kt.Pods(job, "worker", 4, kt.Running)
 	pods[1] = kt.Pod(job, "worker", 1, crashed(1, 1, parted))
 	pods[2] = kt.Pod(job, "worker", 2, crashed(2, 143, ""), kt.Disrupted)
@@ -30,7 +31,7 @@ func TestWhatADisruptionHasCostIsNotTheFirstFailure(t *testing.T) {
 		first int
 	}{"that says so": {parted, 2}, "that says nothing": {"", 2}, "that has a cause of its own": {nan, 1}} {
 		t.Run(name, func(t *testing.T) {
-			job := kt.Job(kt.Task("worker", 3, kt.Policy(v1beta1.RestartNever, 0)), kt.JobScope, kt.Begun)
+			job := kt.Job(kt.Type("worker", 3, kt.Policy(v1beta1.RestartNever, 0)), kt.JobScope, kt.Begun)
 			pods := kt.Pods(job, "worker", 3, kt.Running)
 			pods[1] = kt.Pod(job, "worker", 1, crashed(1, 1, tc.words))
 			pods[2] = kt.Pod(job, "worker", 2, crashed(6, 143, ""), kt.Disrupted)
@@ -51,7 +52,7 @@ func TestWhatADisruptionHasCostIsNotTheFirstFailure(t *testing.T) {
 
 // The disruption may not have ended its pod yet. What followed from another's end is told as the first failure, though only as a probable one.
 func TestWhatFollowsWhileAnotherPodGoesIsProbable(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 3, kt.Policy(v1beta1.RestartNever, 0)), kt.JobScope, kt.Begun)
+	job := kt.Job(kt.Type("worker", 3, kt.Policy(v1beta1.RestartNever, 0)), kt.JobScope, kt.Begun)
 	pods := kt.Pods(job, "worker", 3, kt.Running)
 	pods[1] = kt.Pod(job, "worker", 1, crashed(1, 1, parted))
 	pods[2] = kt.Pod(job, "worker", 2, kt.Running, kt.Deleted(kt.At(time.Minute), 30*time.Second))
@@ -62,8 +63,8 @@ func TestWhatFollowsWhileAnotherPodGoesIsProbable(t *testing.T) {
 
 // A replica that nobody waits for may have failed for good hours ago, and its pod is still there. Its failure was told as the first of another restart.
 func TestAFailureOfHoursAgoIsNotTheFirstOfARestart(t *testing.T) {
-	once := kt.Task("once", 1, kt.Policy(v1beta1.RestartNever, -1))
-	job := kt.Job(kt.JobScope, kt.Task("worker", 2), once, success(v1beta1.FinishRule{"worker": ranks(0)}), kt.BackoffLimit(3), kt.Begun)
+	once := kt.Type("once", 1, kt.Policy(v1beta1.RestartNever, -1))
+	job := kt.Job(kt.JobScope, kt.Type("worker", 2), once, success(v1beta1.FinishRule{"worker": ranks(0)}), kt.BackoffLimit(3), kt.Begun)
 	pods := append(kt.Pods(job, "worker", 2, kt.Running), kt.Pod(job, "once", 0, crashed(1, 1, nan)))
 	crash := kt.Pod(job, "worker", 0, crashed(3*3600, 3, ""))
 	job = after(job, plan(t, job, kt.At(2*time.Minute), pods...))
@@ -74,4 +75,26 @@ func TestAFailureOfHoursAgoIsNotTheFirstOfARestart(t *testing.T) {
 	require.Zero(t, d.Status.FirstFailure.Others)
 	d = plan(t, after(job, d), kt.At(3*time.Hour+3*time.Minute), pods...)
 	require.Equal(t, nameOf(job, 0), d.Status.FirstFailure.Pod)
+}
+
+// A job that is blocked keeps its pods. So their failures wait for the cause, as in a job that runs: what followed from it was told as the first failure.
+func TestABlockedJobWaitsForTheCause(t *testing.T) {
+	job := world4(t9k("", 0))
+	pods := kt.Pods(job, "worker", 4, kt.Running)
+	pods[0] = kt.Pod(job, "worker", 0, crashed(1, 1, parted))
+	blocked := func(second int) kernel.Decision {
+		return planWorld(t, kernel.World{
+			Job: job, Pods: pods, Now: kt.At(time.Duration(second) * time.Second), Settings: kt.Settings, Gang: kernel.Gang{Missing: "PodGroup"},
+		})
+	}
+	d := blocked(62)
+	require.Equal(t, v1beta1.ReasonGangUnavailable, condition(d.Status, v1beta1.ConditionBlocked).Reason)
+	require.Zero(t, d.Status.BackoffCount, "the cause may be told any moment")
+	require.Equal(t, 3*time.Second, d.RequeueAfter)
+	require.EqualValues(t, 1, blocked(65).Status.BackoffCount, "it is not waited for for ever")
+	pods[2] = kt.Pod(job, "worker", 2, crashed(1, 1, nan))
+	d = blocked(63)
+	require.EqualValues(t, 1, d.Status.BackoffCount)
+	require.Equal(t, nameOf(job, 2), d.Status.FirstFailure.Pod)
+	require.False(t, d.Status.FirstFailure.Probable)
 }

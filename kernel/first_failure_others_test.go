@@ -12,7 +12,7 @@ import (
 
 // Where each replica restarts alone, others follow one by one, each in a reconcile of its own. The last of them was told as the only one.
 func TestAllWhoFollowOneByOneAreCounted(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 4, kt.Policy(onFailure, -1)), kt.BackoffLimit(9), kt.Begun)
+	job := kt.Job(kt.Type("worker", 4, kt.Policy(onFailure, -1)), kt.BackoffLimit(9), kt.Begun)
 	pods := kt.Pods(job, "worker", 4, kt.Running)
 	for n, rank := range []int{2, 0, 1, 3} {
 		words := parted
@@ -42,7 +42,7 @@ func TestWhoFailsAgainIsCountedOnceAmongThoseWhoFollow(t *testing.T) {
 		"it began at once":         {began(time.Minute), 2, 1}, // kubelets tell times in seconds: the first failed in this one
 	} {
 		t.Run(name, func(t *testing.T) {
-			job := kt.Job(kt.Task("worker", 4, kt.Policy(onFailure, -1)), kt.BackoffLimit(9), kt.Begun)
+			job := kt.Job(kt.Type("worker", 4, kt.Policy(onFailure, -1)), kt.BackoffLimit(9), kt.Begun)
 			pods := kt.Pods(job, "worker", 4, kt.Running)
 			pods[2] = kt.Pod(job, "worker", 2, crashed(0, 1, nan), began(time.Second))
 			pods[0] = kt.Pod(job, "worker", 0, crashed(2, 1, parted), began(time.Second))

@@ -33,7 +33,7 @@ func crashed(second int, code int32, words string) kt.PodOption {
 func nameOf(job *v1beta1.GenericJob, rank int) string { return spec.PodName(job, "worker", rank) }
 
 func world4(options ...kt.JobOption) *v1beta1.GenericJob {
-	return kt.Job(append([]kt.JobOption{kt.Task("worker", 4), kt.JobScope, kt.BackoffLimit(3), kt.Begun}, options...)...)
+	return kt.Job(append([]kt.JobOption{kt.Type("worker", 4), kt.JobScope, kt.BackoffLimit(3), kt.Begun}, options...)...)
 }
 
 // Kubelets tell in any order which pods have failed. What followed from the end of another was told as the cause.
@@ -161,7 +161,7 @@ func TestARootThatBecomesKnownAfterTheEndIsTold(t *testing.T) {
 
 // Where each replica restarts alone, one failure is final, and its peers fail later, one by one. The last of them ended the job in words of its own.
 func TestAJobThatItsPeersEndIsToldByTheFirstFailure(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 2, kt.Policy(v1beta1.RestartOnFailure, 0)), kt.Begun, func(job *v1beta1.GenericJob) {
+	job := kt.Job(kt.Type("worker", 2, kt.Policy(v1beta1.RestartOnFailure, 0)), kt.Begun, func(job *v1beta1.GenericJob) {
 		job.Spec.SuccessRules = []v1beta1.FinishRule{{"worker": {intstr.FromString(v1beta1.AnyRank)}}}
 	})
 	pods := kt.Pods(job, "worker", 2, kt.Running)

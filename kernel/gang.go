@@ -36,12 +36,12 @@ func regroup(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roste
 	for t, rank := range replicas.Replicas() {
 		pod := t.Pods[rank]
 		switch {
-		case t.Finished(rank):
-		case pod == nil || !replicas.State(t, rank).GoesOn() || !podstate.Scheduled(pod):
+		case t.HasFinished(rank):
+		case pod == nil || !replicas.State(t, rank).GoesOn() || !podstate.IsScheduled(pod):
 			members++ // its pod is to be placed, or made, in the present group
 		default:
 			placed++
-			if gangOf(pod) == int(group.Group) {
+			if groupNumberOf(pod) == int(group.Group) {
 				members++
 			}
 		}
@@ -56,17 +56,22 @@ func regroup(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roste
 	}
 }
 
-// gangOf returns the number of a pod's group.
-func gangOf(pod *corev1.Pod) int { return podstate.Number(pod, v1beta1.LabelGang) }
+// groupNumberOf returns the number of a pod's group.
+func groupNumberOf(pod *corev1.Pod) int { return podstate.Number(pod, v1beta1.LabelGang) }
 
 // stopUnplaced has a pod without a node made again, if its group is no longer the present one. It does the same if the pod avoids a node that need not be
 // avoided any more.
 func (a *acting) stopUnplaced(pod *corev1.Pod) {
-	switch {
-	case podstate.Scheduled(pod):
-	case build.GroupsAreImmutable(a.Job) && gangOf(pod) != int(a.ledger.Gang().Group):
+	if podstate.IsScheduled(pod) {
+		return
+	}
+	if build.GroupsAreImmutable(a.Job) && groupNumberOf(pod) != int(a.ledger.Gang().Group) {
 		a.do(StopPod, pod, "it waits in a group that cannot be complete any more")
-	case a.avoidsInVain(pod):
+		return
+	}
+	inVain, until := a.avoidsInVain(pod)
+	a.wakeAfter(until)
+	if inVain {
 		a.do(StopPod, pod, "it avoids a node that need not be avoided any more")
 	}
 }

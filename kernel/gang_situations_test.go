@@ -161,7 +161,7 @@ func minimumOf(story *kt.Story) int64 {
 // A new group may leave no pod of the old one. That the apiserver had taken pods then stands in the status alone: a policy that came later and refuses
 // them must not fail the job.
 func TestAJobWhoseGroupIsGivenUpHasHadPods(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 2), gang("kubernetes", 0), kt.Begun)
+	job := kt.Job(kt.Type("worker", 2), gang("kubernetes", 0), kt.Begun)
 	job = after(job, plan(t, job, kt.At(time.Second)))
 	require.False(t, job.Status.Gang.HadPods)
 	kt.Replicas("worker", 4)(job)

@@ -35,22 +35,22 @@ func applied(t *testing.T, d kernel.Decision) *unstructured.Unstructured {
 }
 
 func TestT9kGang(t *testing.T) {
-	job := kt.Job(kt.Task("ps", 1), kt.Task("worker", 3), t9k("team", 7), kt.Begun)
+	job := kt.Job(kt.Type("ps", 1), kt.Type("worker", 3), t9k("team", 7), kt.Begun)
 	group := applied(t, plan(t, job, kt.Start))
 	require.Equal(t, "scheduler.tensorstack.dev/v1beta1", group.GetAPIVersion())
 	require.Equal(t, "PodGroup", group.GetKind())
 	require.Equal(t, "job", group.GetName())
 	require.Equal(t, map[string]any{"minMember": int64(4), "priority": int64(7), "queue": "team"}, group.Object["spec"])
 	require.True(t, metav1.IsControlledBy(group, job))
-	require.Nil(t, build.GangVersions(kt.Job(kt.Task("worker", 1))))
-	require.NotContains(t, applied(t, plan(t, kt.Job(kt.Task("worker", 1), t9k("", 0)), kt.Start)).Object["spec"], "queue")
+	require.Nil(t, build.GangVersions(kt.Job(kt.Type("worker", 1))))
+	require.NotContains(t, applied(t, plan(t, kt.Job(kt.Type("worker", 1), t9k("", 0)), kt.Start)).Object["spec"], "queue")
 
 	pod := kt.Pod(job, "worker", 0)
 	require.Equal(t, "t9k-scheduler", pod.Spec.SchedulerName)
 	require.Equal(t, "job", pod.Labels["scheduler.tensorstack.dev/group-name"])
 	require.Equal(t, "team", pod.Labels["scheduler.tensorstack.dev/queue"])
 	require.Equal(t, "worker", pod.Labels["scheduler.tensorstack.dev/role"])
-	require.Empty(t, kt.Pod(kt.Job(kt.Task("worker", 1)), "worker", 0).Spec.SchedulerName)
+	require.Empty(t, kt.Pod(kt.Job(kt.Type("worker", 1)), "worker", 0).Spec.SchedulerName)
 
 	change := func(edit func(*unstructured.Unstructured)) *unstructured.Unstructured {
 		o := group.DeepCopy()
@@ -86,7 +86,7 @@ func TestT9kGang(t *testing.T) {
 }
 
 func TestGangUnavailable(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 2), t9k("team", 0))
+	job := kt.Job(kt.Type("worker", 2), t9k("team", 0))
 	missing := kernel.Gang{Missing: "PodGroup.scheduler.tensorstack.dev"}
 	d := planWorld(t, kernel.World{Job: job, Now: kt.Start, Gang: missing})
 	require.Empty(t, d.Actions, "no half-started job")
@@ -103,15 +103,15 @@ func TestGangUnavailable(t *testing.T) {
 	require.Equal(t, []string{"ApplyObject", "CreatePod worker-0@0", "CreatePod worker-1@0"}, did(d))
 
 	// A job without a gang does not care, and one that runs keeps its pods.
-	plain := kt.Job(kt.Task("worker", 1))
+	plain := kt.Job(kt.Type("worker", 1))
 	require.Equal(t, []string{"CreatePod worker-0@0"}, did(planWorld(t, kernel.World{Job: plain, Now: kt.Start, Gang: missing})))
-	begun := kt.Job(kt.Task("worker", 2), t9k("team", 0), kt.Begun)
+	begun := kt.Job(kt.Type("worker", 2), t9k("team", 0), kt.Begun)
 	d = planWorld(t, kernel.World{Job: begun, Now: kt.Start, Gang: missing, Pods: kt.Pods(begun, "worker", 1, kt.Running)})
 	require.Empty(t, d.Actions)
 }
 
 func TestGangOfAJobThatIsHeldKeepsItsAccounts(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 2, kt.Policy(onFailure, 1)), t9k("team", 0), kt.Begun)
+	job := kt.Job(kt.Type("worker", 2, kt.Policy(onFailure, 1)), t9k("team", 0), kt.Begun)
 	pods := []*corev1.Pod{kt.Pod(job, "worker", 0, kt.Exited(1)), kt.Pod(job, "worker", 1, kt.Exited(0))}
 	d := planWorld(t, kernel.World{Job: job, Now: kt.Start, Gang: kernel.Gang{Missing: "PodGroup"}, Pods: pods, Settings: kt.Settings})
 	require.EqualValues(t, 1, d.Status.BackoffCount)
@@ -128,10 +128,10 @@ func TestSilentScheduler(t *testing.T) {
 		want  string // in the condition Blocked; "" = no such condition
 		again time.Duration
 	}{
-		"too early":       {kt.Job(kt.Task("worker", 2), kt.Begun, schedulerName("mine")), nil, time.Minute, "", time.Minute},
-		"silent":          {kt.Job(kt.Task("worker", 2), kt.Begun, schedulerName("mine")), nil, 2 * time.Minute, `"mine" has reported nothing`, 0},
-		"it has said why": {kt.Job(kt.Task("worker", 2), kt.Begun, schedulerName("mine")), func(p *corev1.Pod) { p.Status.Conditions = append(p.Status.Conditions, heard) }, time.Hour, "", 0},
-		"Kubernetes' own": {kt.Job(kt.Task("worker", 2), kt.Begun), nil, time.Hour, "", 0},
+		"too early":       {kt.Job(kt.Type("worker", 2), kt.Begun, schedulerName("mine")), nil, time.Minute, "", time.Minute},
+		"silent":          {kt.Job(kt.Type("worker", 2), kt.Begun, schedulerName("mine")), nil, 2 * time.Minute, `"mine" has reported nothing`, 0},
+		"it has said why": {kt.Job(kt.Type("worker", 2), kt.Begun, schedulerName("mine")), func(p *corev1.Pod) { p.Status.Conditions = append(p.Status.Conditions, heard) }, time.Hour, "", 0},
+		"Kubernetes' own": {kt.Job(kt.Type("worker", 2), kt.Begun), nil, time.Hour, "", 0},
 	} {
 		pods := []*corev1.Pod{kt.Pod(c.job, "worker", 0), kt.Pod(c.job, "worker", 1)}
 		for _, pod := range pods {
@@ -157,7 +157,7 @@ func coscheduling(job *v1beta1.GenericJob) {
 }
 
 func TestSilentSchedulerOfAGang(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 1), coscheduling, kt.Begun)
+	job := kt.Job(kt.Type("worker", 1), coscheduling, kt.Begun)
 	pod := kt.Pod(job, "worker", 0)
 	pod.CreationTimestamp = metav1.NewTime(kt.Start)
 	w := kernel.World{Job: job, Pods: []*corev1.Pod{pod}, Now: kt.At(2 * time.Minute), Settings: kt.Settings}
@@ -167,7 +167,7 @@ func TestSilentSchedulerOfAGang(t *testing.T) {
 
 // A gang waits for a pod that is gated, but its scheduler tells nothing of that.
 func TestAGateKeepsAGangWaiting(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 2), kt.Task("gated", 1), coscheduling, kt.Begun)
+	job := kt.Job(kt.Type("worker", 2), kt.Type("gated", 1), coscheduling, kt.Begun)
 	gated := kt.Pod(job, "gated", 0)
 	gated.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "example.com/licence"}, {Name: "example.com/data"}}
 	gated.Status.Conditions = []corev1.PodCondition{{

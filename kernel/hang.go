@@ -31,7 +31,7 @@ func lastHang(job *v1beta1.GenericJob, l *ledger.Ledger) (h hang) {
 	}
 	h.within = ledger.Seconds(int64(min(ptr.Deref(beat.SteadySeconds, spec.HeartbeatSteady), ptr.Deref(beat.StartupSeconds, spec.HeartbeatStartup))))
 	first := job.Status.FirstFailure
-	if first != nil && first.Time != nil && podstate.Hung(&first.ReplicaFailure) && !hasFailed(job, l, first.Pod) {
+	if first != nil && first.Time != nil && podstate.IsHang(&first.ReplicaFailure) && !hasFailed(job, l, first.Pod) {
 		h.foundAt = first.Time.Time
 	}
 	return h
@@ -103,5 +103,5 @@ func isHang(e *end) bool {
 		return false
 	}
 	f := e.pod.Record()
-	return podstate.Hung(&f)
+	return podstate.IsHang(&f)
 }

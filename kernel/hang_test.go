@@ -23,7 +23,7 @@ func hung(options ...kt.JobOption) *v1beta1.GenericJob {
 	beat := kt.Spec(func(s *v1beta1.GenericJobSpec) {
 		s.Heartbeat = &v1beta1.Heartbeat{Stdout: "step", StartupSeconds: ptr.To[int32](600), SteadySeconds: ptr.To[int32](30)}
 	})
-	return kt.Job(append(append([]kt.JobOption{kt.Task("worker", 4, kt.Policy(onFailure, -1)), kt.BackoffLimit(3), beat}, options...), kt.Begun)...)
+	return kt.Job(append(append([]kt.JobOption{kt.Type("worker", 4, kt.Policy(onFailure, -1)), kt.BackoffLimit(3), beat}, options...), kt.Begun)...)
 }
 
 // ended is how a container ends, so many seconds after a minute from its start.

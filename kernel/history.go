@@ -66,7 +66,7 @@ func entryOfFailure(f *v1beta1.ReplicaFailure) v1beta1.HistoryEntry {
 	}
 	lines := strings.Split(strings.TrimSpace(f.Message), "\n")
 	said := cmp.Or(f.Exception, lines[len(lines)-1])
-	if podstate.JustOutput(f) && said != "" {
+	if podstate.IsJustOutput(f) && said != "" {
 		said = fmt.Sprintf("last output: %q", said)
 	}
 	if f.Reason != "" && f.Reason != "Error" {

@@ -84,7 +84,7 @@ func TestTheHistoryTellsOfTheFailureThatOthersFollowedFrom(t *testing.T) {
 // TestTheHistoryOfAJobOfThousandsIsSmall: each of 5,000 replicas has failed again and again, with long words on nodes with long names.
 func TestTheHistoryOfAJobOfThousandsIsSmall(t *testing.T) {
 	t.Parallel()
-	job := kt.Job(kt.Task("worker", 5000, kt.Policy(v1beta1.RestartOnFailure, 2000000000)), kt.JobScope, kt.Begun)
+	job := kt.Job(kt.Type("worker", 5000, kt.Policy(v1beta1.RestartOnFailure, 2000000000)), kt.JobScope, kt.Begun)
 	now := kt.Start
 	for round := range 12 {
 		pods := kt.Pods(job, "worker", 5000, kt.ExitedAt(1, now), func(p *corev1.Pod) {

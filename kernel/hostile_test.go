@@ -73,12 +73,12 @@ func hostileWorld(s *hostile.Source) kernel.World {
 
 func hostileJob(s *hostile.Source) *v1beta1.GenericJob {
 	job := kt.Job(
-		kt.Task("worker", int32(1+s.N(3)), kt.Template(func(p *corev1.PodTemplateSpec) {
+		kt.Type("worker", int32(1+s.N(3)), kt.Template(func(p *corev1.PodTemplateSpec) {
 			p.Labels = map[string]string{"app": "$(type)"}
 			p.Spec.Containers[0].Args = []string{"$(rank)", "$(service.worker[0].host):$(service.port[train])"}
 			p.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "N", Value: "$(replicas[worker])"}}
 		})),
-		kt.Task("ps", 1, kt.Policy(hostile.Pick(s, v1beta1.RestartNever, v1beta1.RestartOnFailure, v1beta1.RestartAlways, v1beta1.RestartExitCode), int32(s.N(3)))),
+		kt.Type("ps", 1, kt.Policy(hostile.Pick(s, v1beta1.RestartNever, v1beta1.RestartOnFailure, v1beta1.RestartAlways, v1beta1.RestartExitCode), int32(s.N(3)))),
 		kt.WithService(corev1.ServicePort{Name: "train", Port: 2222}),
 	)
 	if s.OneIn(3) {

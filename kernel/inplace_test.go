@@ -48,7 +48,7 @@ func orders(d kernel.Decision) map[string]string {
 }
 
 func TestEachFailureInPlaceIsARestart(t *testing.T) {
-	job, pods := running(t, 3, kt.Task("worker", 3), kt.InPlace, kt.BackoffLimit(3))
+	job, pods := running(t, 3, kt.Type("worker", 3), kt.InPlace, kt.BackoffLimit(3))
 	ended := append(with(pods[:2], startedAgain(1, 1)), pods[2])
 	d := plan(t, job, kt.At(time.Minute), ended...)
 	require.EqualValues(t, 2, d.Status.BackoffCount, "two at once are two")
@@ -67,7 +67,7 @@ func TestEachFailureInPlaceIsARestart(t *testing.T) {
 }
 
 func TestTheBarrierFallsWhenAllHaveReported(t *testing.T) {
-	job, pods := running(t, 3, kt.Task("worker", 3), kt.InPlace, kt.JobScope, kt.BackoffLimit(1))
+	job, pods := running(t, 3, kt.Type("worker", 3), kt.InPlace, kt.JobScope, kt.BackoffLimit(1))
 	pods = append(with(pods[:1], kt.Exited(0)), with(pods[1:], startedAgain(1, 9))...)
 	d := plan(t, job, kt.At(time.Minute), pods...)
 	require.EqualValues(t, 1, d.Status.BackoffCount, "one restart is all replicas'")
@@ -109,7 +109,7 @@ func TestTheBarrierFallsWhenAllHaveReported(t *testing.T) {
 }
 
 func TestWhoIsAwaitedIsTold(t *testing.T) {
-	job, pods := running(t, 3, kt.Task("worker", 3), kt.InPlace, kt.JobScope, kt.BackoffLimit(3))
+	job, pods := running(t, 3, kt.Type("worker", 3), kt.InPlace, kt.JobScope, kt.BackoffLimit(3))
 	d := plan(t, job, kt.At(time.Minute), append(with(pods[:1], startedAgain(1, 9)), with(pods[1:], withIP)...)...)
 	message := func(d kernel.Decision) string {
 		c := condition(d.Status, v1beta1.ConditionRunning)
@@ -140,14 +140,14 @@ func TestWhoIsAwaitedIsTold(t *testing.T) {
 }
 
 func TestASuccessAfterAnEndOfTheWrapperAloneIsOne(t *testing.T) {
-	job, pods := running(t, 1, kt.Task("worker", 1), kt.InPlace, kt.BackoffLimit(3))
+	job, pods := running(t, 1, kt.Type("worker", 1), kt.InPlace, kt.BackoffLimit(3))
 	d := plan(t, job, kt.At(time.Minute), with(pods, kt.Exited(0), func(p *corev1.Pod) { p.Status.ContainerStatuses[0].RestartCount = 1 })...)
 	require.Equal(t, v1beta1.JobSucceeded, d.Status.Phase)
 	require.Zero(t, d.Status.BackoffCount, "code runs once for an attempt: it had not begun")
 }
 
 func TestWhoDoesNotComeToTheBarrierIsReplaced(t *testing.T) {
-	job, pods := running(t, 2, kt.Task("worker", 2), kt.InPlace, kt.JobScope, kt.BackoffLimit(1))
+	job, pods := running(t, 2, kt.Type("worker", 2), kt.InPlace, kt.JobScope, kt.BackoffLimit(1))
 	pods = with(pods, startedAgain(0, 0))
 	pods[0] = with(pods[:1], startedAgain(1, 9))[0]
 	job = after(job, plan(t, job, kt.At(time.Minute), pods...))
@@ -171,7 +171,7 @@ func TestWhoDoesNotComeToTheBarrierIsReplaced(t *testing.T) {
 
 func TestWhatIsNotInPlace(t *testing.T) {
 	without := func(change func(*v1beta1.GenericJob)) []kt.JobOption {
-		return []kt.JobOption{kt.Task("worker", 1), kt.InPlace, change}
+		return []kt.JobOption{kt.Type("worker", 1), kt.InPlace, change}
 	}
 	for name, options := range map[string][]kt.JobOption{
 		"no command": without(func(j *v1beta1.GenericJob) { j.Spec.ReplicaSpecs[0].Template.Spec.Containers[0].Command = nil }),
@@ -181,10 +181,10 @@ func TestWhatIsNotInPlace(t *testing.T) {
 		job := kt.Job(append(options, kt.Begun)...)
 		require.NotContains(t, kt.Pod(job, "worker", 0).Annotations, inplace.Annotation, name)
 	}
-	job := kt.Job(kt.Task("worker", 1), kt.InPlace, kt.BackoffLimit(1), kt.Begun)
+	job := kt.Job(kt.Type("worker", 1), kt.InPlace, kt.BackoffLimit(1), kt.Begun)
 	pod := kernel.NewPodBuilder(job, kernel.Settings{}).Pod(kernel.Action{Verb: kernel.CreatePod, Type: "worker"})
 	require.Empty(t, pod.Spec.InitContainers, "there is no image with the wrapper")
-	first := kernel.Plan(kernel.World{Job: kt.Job(kt.Task("worker", 1), kt.InPlace), Now: kt.Start})
+	first := kernel.Plan(kernel.World{Job: kt.Job(kt.Type("worker", 1), kt.InPlace), Now: kt.Start})
 	require.Contains(t, fmt.Sprint(first.Postponed.Events), "this operator has no image with the wrapper")
 
 	// An older kubelet or apiserver does not know that the container is to be started again.
@@ -214,7 +214,7 @@ func TestWhatIsNotInPlace(t *testing.T) {
 }
 
 func TestWhoHasFinishedWhenAllPodsAreReplacedHasFinished(t *testing.T) {
-	job, pods := running(t, 3, kt.Task("worker", 3), kt.InPlace, kt.JobScope, kt.BackoffLimit(5))
+	job, pods := running(t, 3, kt.Type("worker", 3), kt.InPlace, kt.JobScope, kt.BackoffLimit(5))
 	job.Status.InPlace = &v1beta1.InPlaceStatus{StartedJobAttempt: 0, MinPodJobAttempt: 1}
 	job.Status.JobAttempt = 1
 	d := plan(t, job, kt.At(time.Minute), with(pods[:1], kt.Exited(0))[0], with(pods[1:2], kt.Exited(1))[0], pods[2])
@@ -225,7 +225,7 @@ func TestWhoHasFinishedWhenAllPodsAreReplacedHasFinished(t *testing.T) {
 
 // Who may patch pods may write over an order. The operator alone gives them, and counts nothing for it.
 func TestWhatAStrangerWritesOverAnOrderIsWrittenOverOnce(t *testing.T) {
-	job, pods := running(t, 1, kt.Task("worker", 1), kt.InPlace, kt.BackoffLimit(3))
+	job, pods := running(t, 1, kt.Type("worker", 1), kt.InPlace, kt.BackoffLimit(3))
 	ended := with(pods, startedAgain(1, 1))
 	job = after(job, plan(t, job, kt.At(time.Minute), ended...))
 	require.EqualValues(t, 1, job.Status.BackoffCount)
@@ -246,7 +246,7 @@ func TestWhatAStrangerWritesOverAnOrderIsWrittenOverOnce(t *testing.T) {
 
 // A pod that knows of a later attempt than the status may be right: the status may have been emptied, or be restored from a backup.
 func TestAnOrderAheadOfTheStatusIsToldAndNotUndone(t *testing.T) {
-	job, pods := running(t, 1, kt.Task("worker", 1), kt.InPlace, kt.BackoffLimit(3))
+	job, pods := running(t, 1, kt.Type("worker", 1), kt.InPlace, kt.BackoffLimit(3))
 	ahead := with(pods, func(p *corev1.Pod) { p.Annotations[inplace.Annotation] = "attempt=50 go=50 jobAttempt=0" })
 	require.True(t, plan(t, job, kt.At(time.Hour), ahead...).Stale, "the job is read live first")
 	d := planWorld(t, kernel.World{Job: job, Pods: ahead, Now: kt.At(time.Hour), Settings: kt.Settings, JobIsLive: true})

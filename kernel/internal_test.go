@@ -36,7 +36,7 @@ func TestRuleOrderIsAsDocumented(t *testing.T) {
 	require.NotEqual(t, verdict.None, rules[len(rules)-1].test(facts{}).Course, "the last rule must always have an opinion")
 }
 
-func TestVerbsAreOrderedByGroup(t *testing.T) {
+func TestVerbsAreOrderedByTier(t *testing.T) {
 	last := 0
 	for _, verb := range []Verb{
 		StopPod, MarkPod, ReleasePod, EndPod, OrderPod, DeletePod, ForceDeletePod, DeleteObject, ReportObject,

@@ -38,7 +38,7 @@ func waitsForKueue(f facts) verdict.Verdict {
 		return verdict.Verdict{}
 	}
 	if why := f.kueue.unavailable(in.QueueName); why != "" {
-		return verdict.Verdict{Course: verdict.Block, Reason: v1beta1.ReasonGangUnavailable, Again: gangInterval, Message: why}
+		return verdict.Verdict{Course: verdict.Block, Reason: v1beta1.ReasonGangUnavailable, RecheckAfter: gangInterval, Message: why}
 	}
 	s := kueue.Read(f.kueue.Workload)
 	if s.Admitted && !isShort(f.kueue.Workload, f.ledger) && !isOfOtherPods(f.kueue.Workload, f.ledger) && assignedToBad(f.job, f.kueue.Workload, f.ledger) == "" {
@@ -51,7 +51,7 @@ func waitsForKueue(f facts) verdict.Verdict {
 func withoutFlavor(k Kueue, s kueue.State) verdict.Verdict {
 	for _, replicaType := range slices.Sorted(maps.Keys(s.Flavors)) {
 		if lost := k.lostFlavor(s, replicaType); lost != "" {
-			return verdict.Verdict{Course: verdict.Run, Reason: v1beta1.ReasonGangUnavailable, Again: gangInterval, Message: status.NoFlavor(replicaType, lost, k.Workload.GetName())}
+			return verdict.Verdict{Course: verdict.Run, Reason: v1beta1.ReasonGangUnavailable, RecheckAfter: gangInterval, Message: status.NoFlavor(replicaType, lost, k.Workload.GetName())}
 		}
 	}
 	return verdict.Verdict{}
@@ -78,7 +78,7 @@ func waiting(f facts, in v1beta1.KueueScheduler, s kueue.State) verdict.Verdict 
 	case s.Admitted:
 		wait.Message = insufficient(f, in.QueueName)
 	case in.PriorityClass != "" && f.kueue.Priority == nil && !s.Exists:
-		wait.Again = gangInterval
+		wait.RecheckAfter = gangInterval
 		wait.Message = status.NoPriorityClass(in.PriorityClass)
 	case s.Evicted && s.Reserves:
 		wait.Reason = v1beta1.ReasonEvicted
@@ -140,7 +140,7 @@ func (a *acting) room(t *roster.Type) int {
 func (a *acting) keepWorkload(v verdict.Verdict) {
 	in, idle := a.ledger.Kueue(), !a.anyPodLives()
 	switch {
-	case v.Over():
+	case v.IsOver():
 		if idle {
 			a.reportWorkload(a.conclusion(v))
 		}
@@ -160,7 +160,7 @@ func (a *acting) queueUp(in v1beta1.KueueScheduler) {
 	switch s := kueue.Read(a.Kueue.Workload); {
 	case !s.Exists:
 		a.createWorkload(in)
-	case !a.workloadUpToDate(in):
+	case !a.workloadIsUpToDate(in):
 		a.dropWorkload("the job needs other quota")
 	case s.Evicted && s.Reserves:
 		a.reportWorkload(kueue.Report{GiveBack: true})
@@ -193,31 +193,31 @@ func (a *acting) anyPodLives() bool {
 	return len(a.Orphans) > 0
 }
 
-// wants returns the Workload that the job needs, for pods that avoid these nodes.
-func (a *acting) wants(in v1beta1.KueueScheduler, avoids []string) *unstructured.Unstructured {
+// wantedWorkload returns the Workload that the job needs, for pods that avoid these nodes.
+func (a *acting) wantedWorkload(in v1beta1.KueueScheduler, avoids []string) *unstructured.Unstructured {
 	return kueue.Workload(a.Job, in, requestsOf(a.ledger, avoids), a.Kueue.Priority)
 }
 
-// workloadUpToDate reports whether the Workload asks for what the job needs. It is up to date even if it names other nodes to avoid than the job does
+// workloadIsUpToDate reports whether the Workload asks for what the job needs. It is up to date even if it names other nodes to avoid than the job does
 // now. A new Workload would lose the job's place in the queue.
-func (a *acting) workloadUpToDate(in v1beta1.KueueScheduler) bool {
+func (a *acting) workloadIsUpToDate(in v1beta1.KueueScheduler) bool {
 	w := a.Kueue.Workload
-	return kueue.Same(w, a.wants(in, kueue.Avoided(w))) && assignedToBad(a.Job, w, a.ledger) == ""
+	return kueue.Same(w, a.wantedWorkload(in, kueue.Avoided(w))) && assignedToBad(a.Job, w, a.ledger) == ""
 }
 
 func (a *acting) createWorkload(in v1beta1.KueueScheduler) {
 	if spec.Prebuilt(a.Job) != "" || in.PriorityClass != "" && a.Kueue.Priority == nil || topologyMistake(a.ledger) != "" {
 		return // see waiting
 	}
-	a.actions = append(a.actions, Action{Verb: CreateObject, Object: a.wants(in, a.ledger.BadNodes()), Reason: "the job waits in a queue by it"})
+	a.actions = append(a.actions, Action{Verb: CreateObject, Object: a.wantedWorkload(in, a.ledger.BadNodes()), Reason: "the job waits in a queue by it"})
 }
 
 func (a *acting) reportWorkload(r kueue.Report) {
 	if a.Kueue.Workload == nil {
 		return
 	}
-	status := kueue.Status(a.Kueue.Workload, r, a.Now)
-	if status == nil {
+	next := kueue.Status(a.Kueue.Workload, r, a.Now)
+	if next == nil {
 		return
 	}
 	var precondition *QuotaPrecondition
@@ -229,7 +229,7 @@ func (a *acting) reportWorkload(r kueue.Report) {
 	}
 	o := kueue.Key(a.Job)
 	o.SetResourceVersion(a.Kueue.Workload.GetResourceVersion())
-	o.Object["status"] = status
+	o.Object["status"] = next
 	a.actions = append(a.actions, Action{Verb: ReportObject, Object: o, QuotaPrecondition: precondition, Reason: "Kueue has to know"})
 }
 
@@ -248,7 +248,7 @@ func (a *acting) quotaPrecondition() *QuotaPrecondition {
 	for i := range a.replicas.Types {
 		t, ranks := &a.replicas.Types[i], ledger.Ranks{}
 		for rank := range t.Pods {
-			if !t.Finished(rank) {
+			if !t.HasFinished(rank) {
 				ranks.Add(rank)
 			}
 		}
@@ -261,7 +261,7 @@ func (a *acting) quotaPrecondition() *QuotaPrecondition {
 func (a *acting) unneeded() map[string]int {
 	n := map[string]int{}
 	for t, rank := range a.replicas.Replicas() {
-		if pod := t.Pods[rank]; pod != nil && t.Finished(rank) && !podstate.IsOver(pod) {
+		if pod := t.Pods[rank]; pod != nil && t.HasFinished(rank) && !podstate.IsOver(pod) {
 			n[t.Type]++
 		}
 	}
@@ -277,7 +277,7 @@ func (a *acting) unneeded() map[string]int {
 func (a *acting) allRun() bool {
 	for t, rank := range a.replicas.Replicas() {
 		pod := t.Pods[rank]
-		if !t.Finished(rank) && (pod == nil || pod.Status.Phase != corev1.PodRunning || pod.DeletionTimestamp != nil) {
+		if !t.HasFinished(rank) && (pod == nil || pod.Status.Phase != corev1.PodRunning || pod.DeletionTimestamp != nil) {
 			return false
 		}
 	}

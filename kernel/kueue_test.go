@@ -213,7 +213,7 @@ func annotated(of map[string]map[string]string) kt.JobOption {
 // Kueue takes a Workload whose groups make no sense, and never admits it or places it in any way.
 func TestAJobWhoseTopologyIsMistakenSaysSoAndQueuesOnceItIsMended(t *testing.T) {
 	group := map[string]string{"kueue.x-k8s.io/podset-group-name": "ring", "kueue.x-k8s.io/podset-required-topology": "rack"}
-	story := kt.NewStory(kt.Job(kt.Task("master", 1), kt.Task("worker", 2), inQueue("team", ""), annotated(map[string]map[string]string{"worker": group})))
+	story := kt.NewStory(kt.Job(kt.Type("master", 1), kt.Type("worker", 2), inQueue("team", ""), annotated(map[string]map[string]string{"worker": group})))
 	require.Nil(t, story.Cluster.Workload)
 	for _, kind := range []v1beta1.JobConditionType{v1beta1.ConditionBlocked, v1beta1.ConditionRunning} {
 		told := condition(story.Cluster.Job.Status, kind)

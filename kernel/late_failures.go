@@ -25,7 +25,7 @@ func lateFailures(w World, l *ledger.Ledger, replicas *roster.Roster, previous b
 				continue
 			}
 			attempt := l.Attempt(t.Account, rank) - back
-			if e, is := lateEnd(w, t, rank, attempt, begun); is {
+			if e, ok := lateEnd(w, t, rank, attempt, begun); ok {
 				e.isFinal = t.HasFailed(rank)
 				list = append(list, e)
 			}
@@ -53,11 +53,11 @@ func lateEnd(w World, t *roster.Type, rank, attempt int, begun time.Time) (codeE
 	switch {
 	case numbers.CodeAttempt() != attempt && numbers.Order == nil, numbers.Attempt > attempt:
 		return codeEnd{}, false
-	case numbers.Order != nil && !pod.Ended():
+	case numbers.Order != nil && !pod.HasEnded():
 		return codeEndOf(pod.AtLastExit()), hasFailedAgain(t, rank, pod)
 	}
-	if e, is := ownEnd(pod, begun); is || numbers.Order == nil {
-		return e, is
+	if e, ok := ownEnd(pod, begun); ok || numbers.Order == nil {
+		return e, ok
 	}
 	return endBeforeDeletion(t, rank, pod, begun)
 }
@@ -80,7 +80,7 @@ func endBeforeDeletion(t *roster.Type, rank int, pod podstate.Pod, begun time.Ti
 // hasFailedAgain reports whether the last failure of the container that restarts in place is not counted yet. It is false if the node does not know how
 // the container ended: that was not the code.
 func hasFailedAgain(t *roster.Type, rank int, pod podstate.Pod) bool {
-	return hasUncountedExit(t, rank, pod) && !pod.LostByNode()
+	return hasUncountedExit(t, rank, pod) && !pod.WasLostByNode()
 }
 
 // ownEnd returns how code has ended in a pod that is over, and whether it ended by itself since begun. The wrapper may have waited after that, so the
@@ -88,19 +88,18 @@ func hasFailedAgain(t *roster.Type, rank int, pod podstate.Pod) bool {
 func ownEnd(pod podstate.Pod, begun time.Time) (codeEnd, bool) {
 	own := pod.AtOwnEnd()
 	isOld := pod.HasWaited() && own.EndedAt().Before(begun)
-	return codeEndOf(own), !isOld && own.FailedUnasked()
+	return codeEndOf(own), !isOld && own.HasFailedUnasked()
 }
 
 // mayTellCause reports whether to keep a pod that may be the cause of a job's failure. It does if the job has just failed, and all known failures
 // followed from the end of another pod. The pod then keeps its finalizer until its end has been read, for a minute at most. After that the job is
-// looked at again. A pod that has a node may run, though no kubelet has said so yet.
-func (a *acting) mayTellCause(t *roster.Type, rank int, pod podstate.Pod) bool {
+// looked at again: until says when. A pod that has a node may run, though no kubelet has said so yet.
+func (a *acting) mayTellCause(t *roster.Type, rank int, pod podstate.Pod) (may bool, until time.Duration) {
 	left := a.untilCauseIsGivenUp()
-	if left <= 0 || pod.Ended() || pod.Spec.NodeName == "" || t.Auxiliary || t.HasSucceeded(rank) || a.replicas.IsToBeReplaced(t, rank) {
-		return false
+	if left <= 0 || pod.HasEnded() || pod.Spec.NodeName == "" || t.Auxiliary || t.HasSucceeded(rank) || a.replicas.IsToBeReplaced(t, rank) {
+		return false, 0
 	}
-	a.wakeAfter(left)
-	return true
+	return true, left
 }
 
 // untilCauseIsGivenUp returns how much longer the pods of a job that has just failed are searched for the cause. It is zero or less if the cause is

@@ -34,7 +34,7 @@ func with(pods []*corev1.Pod, options ...kt.PodOption) []*corev1.Pod {
 }
 
 func TestPauseAndResume(t *testing.T) {
-	job, pods := running(t, 2, kt.Task("worker", 2))
+	job, pods := running(t, 2, kt.Type("worker", 2))
 	job = kt.Edited(job, kt.PauseNow(true))
 	d := plan(t, job, kt.At(10*time.Second), pods...)
 	require.Equal(t, []string{"StopPod worker-0", "StopPod worker-1"}, did(d))
@@ -76,7 +76,7 @@ func TestPauseAndResume(t *testing.T) {
 }
 
 func TestWhatEndsWhileTheJobIsBeingStopped(t *testing.T) {
-	job, pods := running(t, 2, kt.Task("worker", 2))
+	job, pods := running(t, 2, kt.Type("worker", 2))
 	job = kt.Edited(job, kt.PauseNow(true))
 	paused := after(job, plan(t, job, kt.Start, pods...))
 	tests := map[string]struct {
@@ -106,7 +106,7 @@ func TestWhatEndsWhileTheJobIsBeingStopped(t *testing.T) {
 func TestFinishedRanksStayFinishedOverAPause(t *testing.T) {
 	for name, options := range map[string][]kt.JobOption{"restartScope Replica": nil, "restartScope Job": {kt.JobScope}} {
 		t.Run(name, func(t *testing.T) {
-			job, pods := running(t, 2, append(options, kt.Task("worker", 2))...)
+			job, pods := running(t, 2, append(options, kt.Type("worker", 2))...)
 			job = after(job, plan(t, job, kt.Start, with(pods[:1], kt.Exited(0))[0], pods[1]))
 			job = kt.Edited(job, kt.PauseNow(true))
 			job = after(job, plan(t, job, kt.Start, with(pods[:1], kt.Exited(0), kt.Released)[0], pods[1]))
@@ -120,7 +120,7 @@ func TestFinishedRanksStayFinishedOverAPause(t *testing.T) {
 
 func TestPausedFromTheStart(t *testing.T) {
 	resume := v1beta1.ResumeSpec{Type: "worker", Command: []string{"resume"}}
-	job := kt.Job(kt.Task("worker", 1), kt.PauseNow(true, resume))
+	job := kt.Job(kt.Type("worker", 1), kt.PauseNow(true, resume))
 	d := plan(t, job, kt.Start)
 	require.Equal(t, v1beta1.JobPaused, d.Status.Phase)
 	require.Nil(t, d.Status.StartTime)
@@ -153,7 +153,7 @@ func TestResumeSpecs(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			job, pods := running(t, 2, kt.Task("worker", 2, withInit))
+			job, pods := running(t, 2, kt.Type("worker", 2, withInit))
 			job = kt.Edited(job, kt.PauseNow(true, tc.resume))
 			job = after(job, plan(t, job, kt.Start, pods...))
 			job = kt.Edited(job, kt.PauseNow(false, tc.resume))
@@ -174,7 +174,7 @@ func TestResumeSpecsActOnTheMainContainer(t *testing.T) {
 		p.Annotations = map[string]string{"kubectl.kubernetes.io/default-container": "train"}
 		p.Spec.Containers = []corev1.Container{{Name: "sidecar"}, {Name: "train", Command: []string{"train"}}}
 	})
-	job, pods := running(t, 1, kt.Task("worker", 1, sidecarFirst))
+	job, pods := running(t, 1, kt.Type("worker", 1, sidecarFirst))
 	job = kt.Edited(job, kt.PauseNow(true, resume))
 	job = after(job, plan(t, job, kt.Start, pods...))
 	job = kt.Edited(job, kt.PauseNow(false, resume))
@@ -204,7 +204,7 @@ func TestDebugPods(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			job := kt.Job(kt.Task("worker", 1, full), kt.DebugNow(true, tc.sets...), kt.Begun)
+			job := kt.Job(kt.Type("worker", 1, full), kt.DebugNow(true, tc.sets...), kt.Begun)
 			pod := kt.Pod(job, "worker", 0)
 			require.Equal(t, "true", pod.Labels[v1beta1.LabelDebug])
 			require.Len(t, pod.Spec.InitContainers, tc.init)
@@ -221,7 +221,7 @@ func TestEndOfADebugPodSaysNothing(t *testing.T) {
 			"0": {kt.Exited(0)}, "1": {kt.Exited(1)}, "evicted": {kt.Exited(137), kt.Disrupted}, "deleted": {kt.Running, kt.Deleted(kt.Start, 0)},
 		} {
 			t.Run(string(kind)+"/"+name, func(t *testing.T) {
-				job := kt.Job(kt.Task("worker", 1, kt.Policy(kind, 0)), kt.DebugNow(true), kt.Begun)
+				job := kt.Job(kt.Type("worker", 1, kt.Policy(kind, 0)), kt.DebugNow(true), kt.Begun)
 				d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, end...))
 				require.Nil(t, d.Status.CompletionTime, condition(d.Status, v1beta1.ConditionFailed).Message)
 				require.Zero(t, d.Status.BackoffCount)
@@ -234,7 +234,7 @@ func TestEndOfADebugPodSaysNothing(t *testing.T) {
 }
 
 func TestSwitchingDebug(t *testing.T) {
-	job, pods := running(t, 1, kt.Task("worker", 1))
+	job, pods := running(t, 1, kt.Type("worker", 1))
 	debug := kt.Edited(job, kt.DebugNow(true))
 	d := plan(t, debug, kt.Start, pods...)
 	require.Equal(t, []string{"StopPod worker-0"}, did(d))
@@ -262,7 +262,7 @@ func TestSwitchingDebug(t *testing.T) {
 
 // A spec that was edited wrongly in a pause fails nothing: the job stays paused until it is mended.
 func TestInvalidEditInAPauseIsHeld(t *testing.T) {
-	job, pods := running(t, 2, kt.Task("worker", 2))
+	job, pods := running(t, 2, kt.Type("worker", 2))
 	job = kt.Edited(job, kt.PauseNow(true))
 	job = after(job, plan(t, job, kt.Start, pods...))
 	job = after(job, plan(t, job, kt.Start))
@@ -285,7 +285,7 @@ func TestInvalidEditInAPauseIsHeld(t *testing.T) {
 }
 
 func TestDebugModeLeavesAnAuxiliaryReplicaAsItIs(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 1), kt.Task("store", 1, auxiliary), kt.DebugNow(true), kt.Begun)
+	job := kt.Job(kt.Type("worker", 1), kt.Type("store", 1, auxiliary), kt.DebugNow(true), kt.Begun)
 	builder := kernel.NewPodBuilder(job, kt.Settings)
 	require.Equal(t, []string{"sleep", "inf"}, builder.Pod(kernel.Action{Type: "worker"}).Spec.Containers[0].Command)
 	require.Empty(t, builder.Pod(kernel.Action{Type: "store"}).Spec.Containers[0].Command)

@@ -63,12 +63,12 @@ func hasJustFailed(w World) bool {
 			return true
 		}
 	}
-	late := func(t *corev1.ContainerStateTerminated) bool {
+	failedRecently := func(t *corev1.ContainerStateTerminated) bool {
 		return t != nil && t.ExitCode != 0 && w.Now.Sub(t.FinishedAt.Time) < stepWithin
 	}
 	return slices.ContainsFunc(w.Pods, func(p *corev1.Pod) bool {
 		return slices.ContainsFunc(p.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
-			return late(c.State.Terminated) || late(c.LastTerminationState.Terminated)
+			return failedRecently(c.State.Terminated) || failedRecently(c.LastTerminationState.Terminated)
 		})
 	})
 }
@@ -117,7 +117,7 @@ func reportingReplica(replicas *roster.Roster, last bool) (*roster.Type, int) {
 			if last {
 				rank = len(t.Pods) - 1 - n
 			}
-			if !t.Finished(rank) {
+			if !t.HasFinished(rank) {
 				return t, rank
 			}
 		}

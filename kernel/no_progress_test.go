@@ -65,7 +65,7 @@ func TestFailuresInARowWithoutProgressFailTheJob(t *testing.T) {
 		"what is no step":                         {[]string{"100", "100", "-3"}, false, 0},
 		"it has been newer since, and falls back": {[]string{"100", "200", "100", "100"}, true, 3},
 	} {
-		job := series(t, kt.Job(kt.Task("worker", 1), kt.BackoffLimit(9), stuckAfter(3), kt.Begun), tc.steps...)
+		job := series(t, kt.Job(kt.Type("worker", 1), kt.BackoffLimit(9), stuckAfter(3), kt.Begun), tc.steps...)
 		if name == "it has been newer since, and falls back" {
 			require.EqualValues(t, 200, *job.Status.NoProgress.Step, name)
 		}
@@ -79,20 +79,20 @@ func TestFailuresInARowWithoutProgressFailTheJob(t *testing.T) {
 }
 
 func TestAJobWithoutProgressSaysSo(t *testing.T) {
-	job := series(t, kt.Job(kt.Task("worker", 1), kt.BackoffLimit(9), stuckAfter(2), kt.Begun), "100", "100")
+	job := series(t, kt.Job(kt.Type("worker", 1), kt.BackoffLimit(9), stuckAfter(2), kt.Begun), "100", "100")
 	told := condition(job.Status, v1beta1.ConditionFailed)
 	require.Equal(t, v1beta1.ReasonFailurePolicy, told.Reason)
 	require.Contains(t, told.Message, `noProgress of failurePolicy fails the job: it failed 2 times in a row by this cause (Exception, ValueError, exit code 1 of type worker), and worker-0 told no step after 100. `+
 		`No restart is made, whatever the limits leave. Correct the cause, or allow more rounds, and create the job again.`)
 	require.EqualValues(t, 1, job.Status.BackoffCount, "the last is not restarted")
-	job = series(t, kt.Job(kt.Task("worker", 1), kt.BackoffLimit(9), stuckAfter(2), kt.Begun), "none", "none")
+	job = series(t, kt.Job(kt.Type("worker", 1), kt.BackoffLimit(9), stuckAfter(2), kt.Begun), "none", "none")
 	require.Contains(t, condition(job.Status, v1beta1.ConditionFailed).Message, "and worker-0 told no step. ")
 }
 
 // A series is of failures that came one after the other, each of the code that the one before had started.
 func TestWhatEndsASeries(t *testing.T) {
 	job := func(options ...kt.JobOption) *v1beta1.GenericJob {
-		return kt.Job(append([]kt.JobOption{kt.Task("worker", 1), kt.BackoffLimit(9), stuckAfter(3), kt.Begun}, options...)...)
+		return kt.Job(append([]kt.JobOption{kt.Type("worker", 1), kt.BackoffLimit(9), stuckAfter(3), kt.Begun}, options...)...)
 	}
 	for name, between := range map[string]func(*v1beta1.GenericJob) *v1beta1.GenericJob{
 		"a disruption": func(j *v1beta1.GenericJob) *v1beta1.GenericJob {
@@ -138,7 +138,7 @@ func TestWhatEndsASeries(t *testing.T) {
 }
 
 func TestRulesGoBeforeNoProgress(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 1), kt.BackoffLimit(9), stuckAfter(2), kt.Begun)
+	job := kt.Job(kt.Type("worker", 1), kt.BackoffLimit(9), stuckAfter(2), kt.Begun)
 	job.Spec.FailurePolicy.Rules = []v1beta1.FailurePolicyRule{uncounted(on(restarts, 1))}
 	require.Nil(t, series(t, job, "100", "100", "100").Status.CompletionTime, "what no limit counts is in no series")
 	job.Spec.FailurePolicy.Rules = []v1beta1.FailurePolicyRule{on(restarts, 1)}
@@ -149,7 +149,7 @@ func TestRulesGoBeforeNoProgress(t *testing.T) {
 
 // Rank 2 fails, and rank 0 tells the steps: it is asked before it is stopped.
 func TestTheReplicaThatTellsStepsIsAskedWhileItRuns(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 3), kt.JobScope, kt.BackoffLimit(9), stuckAfter(2), kt.Begun)
+	job := kt.Job(kt.Type("worker", 3), kt.JobScope, kt.BackoffLimit(9), stuckAfter(2), kt.Begun)
 	now := kt.At(m)
 	world := func(told inplace.Report) kernel.World {
 		pods := []*corev1.Pod{kt.Pod(job, "worker", 0, kt.Running, withIP), kt.Pod(job, "worker", 1, kt.Running, withIP), kt.Pod(job, "worker", 2, fell(now, "ValueError: x", "none"))}
@@ -182,7 +182,7 @@ func TestTheReplicaThatTellsStepsIsAskedWhileItRuns(t *testing.T) {
 }
 
 func TestNobodyIsAskedForStepsWithoutNeed(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 2), kt.JobScope, kt.BackoffLimit(9), stuckAfter(2), kt.Begun)
+	job := kt.Job(kt.Type("worker", 2), kt.JobScope, kt.BackoffLimit(9), stuckAfter(2), kt.Begun)
 	failed, runs := kt.Pod(job, "worker", 1, kt.ExitedAt(1, kt.At(m))), kt.Pod(job, "worker", 0, kt.Running, withIP)
 	asked := func(job *v1beta1.GenericJob, now time.Time, pods ...*corev1.Pod) *corev1.Pod {
 		return kernel.StepPod(kernel.World{Job: job, Pods: pods, Now: now, Settings: kt.Settings})
@@ -202,7 +202,7 @@ func TestNobodyIsAskedForStepsWithoutNeed(t *testing.T) {
 
 // Where replicas restart one by one nobody knows how far the others have come.
 func TestNoProgressWithoutEffectIsToldOf(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 2), kt.BackoffLimit(9), stuckAfter(2), kt.Begun)
+	job := kt.Job(kt.Type("worker", 2), kt.BackoffLimit(9), stuckAfter(2), kt.Begun)
 	for i := range 4 {
 		now := kt.At(time.Duration(i+1) * m)
 		job = after(job, plan(t, job, now, kt.Pod(job, "worker", 0, fell(now, "ValueError: x", "100")), kt.Pod(job, "worker", 1, kt.Running)))
@@ -219,7 +219,7 @@ func TestNoProgressWithoutEffectIsToldOf(t *testing.T) {
 
 // The first failure may become known late: then the series was of another cause.
 func TestACauseThatIsKnownLateBeginsANewSeries(t *testing.T) {
-	job := series(t, kt.Job(kt.Task("worker", 1), kt.BackoffLimit(9), stuckAfter(2), kt.Begun), "100")
+	job := series(t, kt.Job(kt.Type("worker", 1), kt.BackoffLimit(9), stuckAfter(2), kt.Begun), "100")
 	job.Status.FirstFailure.Cause = &v1beta1.Cause{Kind: v1beta1.CauseHardware, Role: v1beta1.CauseRoot}
 	now := kt.At(2 * m)
 	job = after(job, plan(t, job, now, kt.Pod(job, "worker", 0, fell(now, "ValueError: x", "100"))))
@@ -230,7 +230,7 @@ func TestACauseThatIsKnownLateBeginsANewSeries(t *testing.T) {
 // A preset says which rank prints, and two tell rounds over the data, within which a job may move.
 func TestStepsOfPresets(t *testing.T) {
 	for preset, want := range map[v1beta1.ProgressPreset]int{v1beta1.PresetTorchTitan: 0, v1beta1.PresetMegatron: 1, v1beta1.PresetKeras: -1, v1beta1.PresetLightning: -1} {
-		job := kt.Job(kt.Task("worker", 2), kt.JobScope, kt.BackoffLimit(9), stuckAfter(2), kt.Begun)
+		job := kt.Job(kt.Type("worker", 2), kt.JobScope, kt.BackoffLimit(9), stuckAfter(2), kt.Begun)
 		job.Spec.Heartbeat, job.Spec.Progress = nil, &v1beta1.ProgressFormat{Preset: preset}
 		d := plan(t, job, kt.At(m), kt.Pod(job, "worker", 0, fell(kt.At(m), "ValueError: x", "7")), kt.Pod(job, "worker", 1, fell(kt.At(m), "ValueError: x", "9")))
 		if want < 0 {

@@ -60,7 +60,7 @@ func TestTheStatusOfAJobCanBeStoredWhateverSomebodyHasWritten(t *testing.T) {
 		},
 	} {
 		for _, limit := range []int32{0, 9} { // the last failure, and one of many
-			job := kt.Job(kt.Task("worker", 1, kt.Policy(v1beta1.RestartOnFailure, limit)), kt.Begun, avoiding(v1beta1.AvoidNodes{Within: "8760h"}))
+			job := kt.Job(kt.Type("worker", 1, kt.Policy(v1beta1.RestartOnFailure, limit)), kt.Begun, avoiding(v1beta1.AvoidNodes{Within: "8760h"}))
 			odd(&job.Status)
 			for i := range 3 {
 				now := kt.At(time.Duration(i+1) * time.Minute)
@@ -76,7 +76,7 @@ func TestTheStatusOfAJobCanBeStoredWhateverSomebodyHasWritten(t *testing.T) {
 
 // A failure that is corrected in the reconcile that ends the job is taken back, if there is one: somebody may have written the status.
 func TestAFailureIsTakenBackOnlyIfThereIsOne(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 2, kt.Policy(v1beta1.RestartNever, 0)), kt.JobScope, kt.Begun, avoiding(v1beta1.AvoidNodes{}))
+	job := kt.Job(kt.Type("worker", 2, kt.Policy(v1beta1.RestartNever, 0)), kt.JobScope, kt.Begun, avoiding(v1beta1.AvoidNodes{}))
 	at := metav1.NewTime(kt.At(time.Minute))
 	record := v1beta1.ReplicaFailure{Pod: kt.Pod(job, "worker", 0).Name, Node: "a", Time: &at, ExitCode: ptr.To[int32](1)}
 	job.Status.FirstFailure = &v1beta1.FirstFailure{ReplicaFailure: record, Probable: true, OrElse: []string{kt.Pod(job, "worker", 1).Name}}
@@ -161,7 +161,7 @@ func TestReplicasWhoseTemplateNamesItsNodeBeginAgainInTheirPods(t *testing.T) {
 			if names != nil {
 				template = kt.Template(names)
 			}
-			job, pods := running(t, 2, kt.Task("worker", 2, template), kt.InPlace, kt.BackoffLimit(9), avoiding(v1beta1.AvoidNodes{After: new(int32(1))}),
+			job, pods := running(t, 2, kt.Type("worker", 2, template), kt.InPlace, kt.BackoffLimit(9), avoiding(v1beta1.AvoidNodes{After: new(int32(1))}),
 				kt.Spec(func(s *v1beta1.GenericJobSpec) { s.RestartScope = scope }))
 			pods = with(pods, onNode("a"))
 			pods = append(with(pods[:1], startedAgain(1, 9)), pods[1])

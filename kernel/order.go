@@ -1,15 +1,18 @@
 package kernel
 
 import (
+	"time"
+
 	"github.com/genericjob/genericjob/kernel/barrier"
 	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/roster"
+	"github.com/genericjob/genericjob/kernel/verdict"
 )
 
 // orderPod tells a replica's pod which attempt it is in, by the ledger, and whether its code may go on.
 func (a *acting) orderPod(t *roster.Type, rank int) {
 	have := t.Order(rank)
-	if have == nil || !a.verdictIsRun {
+	if have == nil || a.verdict.Course != verdict.Run {
 		return
 	}
 	want := barrier.OrderOf(a.ledger, t.Account, rank)
@@ -27,17 +30,16 @@ func (a *acting) orderPod(t *roster.Type, rank int) {
 	a.actions = append(a.actions, Action{Verb: OrderPod, Pod: t.Pods[rank], Order: want, Reason: reason})
 }
 
-// waitsForOrder reports whether a pod of a finished job waits for an order, or for the start of its container, which will not come. It has the job looked
-// at again when the kubelet will not start the container any more.
-func (a *acting) waitsForOrder(t *roster.Type, rank int, pod podstate.Pod) bool {
+// waitsForOrder reports whether a pod of a finished job waits for an order, or for the start of its container, which will not come. Until is after what
+// time the kubelet will not start the container any more; 0 if the container has not ended.
+func (a *acting) waitsForOrder(t *roster.Type, rank int, pod podstate.Pod) (waits bool, until time.Duration) {
 	o := t.Order(rank)
-	if o == nil || t.Finished(rank) {
-		return false
+	if o == nil || t.HasFinished(rank) {
+		return false, 0
 	}
 	untilStranded := a.judge.UntilStranded(pod)
-	a.wakeAfter(max(0, untilStranded))
 	waitsToGo := o.Go < o.Attempt || o.Attempt < a.ledger.Attempt(t.Account, rank)
-	return untilStranded == 0 || waitsToGo || hasUncountedExit(t, rank, pod)
+	return untilStranded == 0 || waitsToGo || hasUncountedExit(t, rank, pod), max(0, untilStranded)
 }
 
 // hasUncountedExit reports whether the container that restarts in place has failed more often in this pod than the ledger has counted.
@@ -47,7 +49,8 @@ func hasUncountedExit(t *roster.Type, rank int, pod podstate.Pod) bool {
 
 // keepsLogs reports whether to keep a pod for its logs: its code has failed, and its wrapper waits. Such a pod is ended, and not deleted.
 func (a *acting) keepsLogs(t *roster.Type, rank int, pod podstate.Pod) bool {
-	return t.Order(rank) != nil && (t.HasFailed(rank) || a.waitsForOrder(t, rank, pod) && hasUncountedExit(t, rank, pod))
+	waits, _ := a.waitsForOrder(t, rank, pod)
+	return t.Order(rank) != nil && (t.HasFailed(rank) || waits && hasUncountedExit(t, rank, pod))
 }
 
 // stopWaiting ends a pod that restarts in place and will run no more code. The pod stays, with its logs.

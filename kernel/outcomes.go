@@ -18,7 +18,7 @@ type outcomes struct {
 	allowedRestarts []end                     // the ends after which the limits allow a restart
 	failures        []status.Failure          // of replicas that failed for good
 	newSuccesses    []*corev1.Pod             // pods whose success no stored status has yet
-	ended           []end                     // all replicas that ended, in the order of their ends
+	ended           []end                     // all replicas that ended, in the order of their ends; once they are counted, the first hang is before other hangs
 	failingRule     string                    // the rule of spec.failurePolicy that fails the job; "" if none does
 	furthest        furthest                  // how far the job had come
 	noProgress      *v1beta1.NoProgressStatus // what status.noProgress is from now on
@@ -33,25 +33,32 @@ type outcomes struct {
 // end is how a replica has ended, and what follows from that: it may be run again, or has failed for good. A restart is carried out only if no rule
 // ends the job first. So no limit counts a restart that a finished job would have made.
 type end struct {
-	account       *ledger.Account
-	rank          int
-	pod           podstate.Pod
-	countsAs      ledger.Count
-	state         podstate.State // of the pod. In a FailedInPod pod the code can run again; a Stranded pod has not ended, but runs no code any more
-	mayRunAgain   bool           // the replica may run again: by its policy and limit, or by a rule of failurePolicy
-	isExcused     bool           // it failed because another replica was disrupted, so it counts as a disruption; see excuse
-	inCountedHang bool           // it belongs to a hang that is counted already; see hang.go
-	rule          string         // the rule of spec.failurePolicy that decided; "" if none did
-	failsJob      bool           // it fails the job, by rule
-	whyNoProgress string         // why it fails the job, if the reason is not a rule of the list but noProgress
-	why           string         // what happened, for events and conditions
-	restartCause  *end           // the failure that users are told about, if all replicas restart with this end, but another one was first
+	account *ledger.Account
+	rank    int
+	// pod is the pod as it ended. If its container restarts in place, that is as if the pod had failed with its container: see AtLastExit and AtExitBeforeLoss.
+	pod   podstate.Pod
+	state podstate.State // of the pod. In a FailedInPod pod the code can run again; a Stranded pod has not ended, but runs no code any more
+	judgment
+}
+
+// judgment is what follows from an end. endOf begins it. Then those complete it who are named with the fields, in the order of the functions here: excuse,
+// obey (failure_policy.go), applyNoProgress, joinIfIncluded (hang.go) and moveFirstFailureToFront.
+type judgment struct {
+	countsAs      ledger.Count // set by endOf; changed by excuse, obey and joinIfIncluded
+	mayRunAgain   bool         // by policy and limit, or by a rule of failurePolicy. Set by endOf; changed by all but moveFirstFailureToFront
+	why           string       // what happened, for events and conditions. Set by endOf; excuse and joinIfIncluded add to it
+	isExcused     bool         // it failed because another replica was disrupted, so it counts as a disruption. Set by excuse
+	rule          string       // the rule of spec.failurePolicy that decided; "" if none did. Set by obey and applyNoProgress; joinIfIncluded takes it back
+	failsJob      bool         // it fails the job, by rule. Set by obey and applyNoProgress
+	whyNoProgress string       // why it fails the job, if the reason is not a rule of the list but noProgress. Set by applyNoProgress
+	inCountedHang bool         // it belongs to a hang that is counted already. Set by joinIfIncluded, not in outcomes.ended: see applyLimits
+	restartCause  *end         // the failure that users are told about, if all replicas restart with this end, but another one was first. Set by moveFirstFailureToFront
 }
 
 func (e end) isCounted() bool { return e.countsAs == ledger.Restart }
 
-// succeeded reports whether the code has succeeded. It is an end all the same if the code is run again.
-func (e end) succeeded() bool { return e.state == podstate.Succeeded }
+// hasSucceeded reports whether the code has hasSucceeded. It is an end all the same if the code is run again.
+func (e end) hasSucceeded() bool { return e.state == podstate.Succeeded }
 
 // recordOutcomes writes into the ledger what the pods report: who succeeded, and who failed for good. A finished job's ledger is closed.
 func recordOutcomes(w World, draft ledger.Draft, replicas *roster.Roster) outcomes {
@@ -65,17 +72,20 @@ func recordOutcomes(w World, draft ledger.Draft, replicas *roster.Roster) outcom
 	disturbed, trains := false, draft.Trains()
 	for t, rank := range replicas.Replicas() {
 		pod := t.Pods[rank]
-		is := podStateOf(replicas, t, rank)
-		if is == podstate.Alive {
+		state, matters := podStateOf(replicas, t, rank)
+		if !matters {
+			continue
+		}
+		if state == podstate.Alive {
 			if !trains {
 				o.running.add(t, rank)
 			}
 			continue
 		}
-		disturbed = disturbed || slices.Contains(disturbances, is)
-		if e, has := endOf(draft.Ledger, t, rank, is); has {
+		disturbed = disturbed || slices.Contains(disturbances, state)
+		if e, isEnd := endOf(draft.Ledger, t, rank, state); isEnd {
 			ended = append(ended, e)
-		} else if is == podstate.Succeeded {
+		} else if state == podstate.Succeeded {
 			draft.Succeed(t.Account, rank)
 			o.noteSuccess(pod)
 		}
@@ -92,12 +102,12 @@ func recordOutcomes(w World, draft ledger.Draft, replicas *roster.Roster) outcom
 	return o
 }
 
-// podStateOf returns what a replica's pod means for it. It is Alive if there is no pod, or the replica has finished: then nothing has to be recorded.
-func podStateOf(replicas *roster.Roster, t *roster.Type, rank int) podstate.State {
-	if t.Pods[rank] == nil || t.Finished(rank) {
-		return podstate.Alive
+// podStateOf returns what a replica's pod means for it. Matters is false if there is no pod, or the replica has finished: then nothing has to be recorded.
+func podStateOf(replicas *roster.Roster, t *roster.Type, rank int) (state podstate.State, matters bool) {
+	if t.Pods[rank] == nil || t.HasFinished(rank) {
+		return 0, false
 	}
-	return replicas.State(t, rank)
+	return replicas.State(t, rank), true
 }
 
 // count decides what each end counts as, and which replicas may be run again.
@@ -155,15 +165,15 @@ func forgetScaledDown(draft ledger.Draft, replicas *roster.Roster) {
 // noteSuccess notes a pod whose success has just been recorded.
 func (o *outcomes) noteSuccess(pod *corev1.Pod) {
 	o.newSuccesses = append(o.newSuccesses, pod)
-	o.successMayVanish = o.successMayVanish || pod.DeletionTimestamp != nil || !podstate.Tracked(pod)
+	o.successMayVanish = o.successMayVanish || pod.DeletionTimestamp != nil || !podstate.HasFinalizer(pod)
 }
 
 // endOf returns how a replica has ended, by the state of its pod, and whether it has. It has not if its pod lives, does not matter, or has done its
 // work.
-func endOf(l *ledger.Ledger, t *roster.Type, rank int, is podstate.State) (e end, has bool) {
+func endOf(l *ledger.Ledger, t *roster.Type, rank int, state podstate.State) (e end, ended bool) {
 	pod := t.Pod(rank)
-	e = end{account: t.Account, rank: rank, pod: pod, state: is}
-	switch is {
+	e = end{account: t.Account, rank: rank, pod: pod, state: state}
+	switch state {
 	case podstate.Succeeded:
 		if !l.RunsAgain(t.Account, rank) {
 			return e, false
@@ -189,7 +199,7 @@ func endOf(l *ledger.Ledger, t *roster.Type, rank int, is podstate.State) (e end
 	case podstate.Alive, podstate.Superseded, podstate.Unwanted, podstate.Behind, podstate.AwaitingPhase:
 		return e, false
 	}
-	e.mayRunAgain = t.Policy.Allows(e.pod.Code()) && l.WithinLimit(t.Account, rank)
+	e.mayRunAgain = t.Policy.Allows(e.pod.Code()) && l.IsWithinLimit(t.Account, rank)
 	return e, true
 }
 
@@ -224,7 +234,7 @@ func endOfContainer(l *ledger.Ledger, t *roster.Type, e end) end {
 // endOfExit returns the end of a replica whose container has failed, and which the kubelet starts again. If its node has lost the container since, a
 // failure from before the loss comes first, unless it is counted. The loss follows in a later reconcile.
 func endOfExit(l *ledger.Ledger, t *roster.Type, e end) end {
-	if !e.pod.LostByNode() {
+	if !e.pod.WasLostByNode() {
 		return endByCode(l, t, e, e.pod.AtLastExit())
 	}
 	if !l.RestartsTogether() && e.pod.ExitsBeforeLoss() > t.Exits(e.rank, e.pod.UID) {
@@ -239,14 +249,14 @@ func endOfExit(l *ledger.Ledger, t *roster.Type, e end) end {
 // endByCode returns the end of a replica whose code has failed, as the pod shows it.
 func endByCode(l *ledger.Ledger, t *roster.Type, e end, pod podstate.Pod) end {
 	e.pod, e.why = pod, pod.FailureSentence()
-	e.mayRunAgain = t.Policy.Allows(pod.Code()) && l.WithinLimit(t.Account, e.rank)
+	e.mayRunAgain = t.Policy.Allows(pod.Code()) && l.IsWithinLimit(t.Account, e.rank)
 	return e
 }
 
 // endOfStranded returns the end of a replica whose container stays ended. If that end is counted already, the new pod is not counted. But with
 // restartScope Job it still counts as a disruption, because all replicas begin again with it.
 func endOfStranded(l *ledger.Ledger, t *roster.Type, e end) end {
-	e.countsAs, e.mayRunAgain, e.why = ledger.Disruption, t.Policy.Kind != v1beta1.RestartNever, e.pod.Stranding()
+	e.countsAs, e.mayRunAgain, e.why = ledger.Disruption, t.Policy.Kind != v1beta1.RestartNever, e.pod.StrandedSentence()
 	if !l.RestartsTogether() && e.pod.HasCountedLast(t.Exits(e.rank, e.pod.UID)) {
 		e.countsAs, e.mayRunAgain = ledger.Uncounted, true
 	}

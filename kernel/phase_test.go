@@ -27,7 +27,7 @@ func evicted(p *corev1.Pod) {
 }
 
 func TestAnEvictedPodThatExitsWithZeroIsRunAgain(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 1), kt.Begun)
+	job := kt.Job(kt.Type("worker", 1), kt.Begun)
 	running := after(job, plan(t, job, kt.At(time.Second), kt.Pod(job, "worker", 0, kt.Running)))
 	d := plan(t, running, kt.At(2*time.Second), kt.Pod(job, "worker", 0, awaitingPhase))
 	require.Empty(t, d.Actions)
@@ -44,7 +44,7 @@ func TestAnEvictedPodThatExitsWithZeroIsRunAgain(t *testing.T) {
 
 // A pod that was stopped before its phase says how it has ended would be run again.
 func TestAPauseWaitsForThePhaseOfWhatHasEnded(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 2), kt.Begun)
+	job := kt.Job(kt.Type("worker", 2), kt.Begun)
 	job = after(job, plan(t, job, kt.At(time.Second), kt.Pods(job, "worker", 2, kt.Running)...))
 	paused := kt.Edited(job, kt.PauseNow(true))
 	paused = after(paused, plan(t, paused, kt.At(2*time.Second), kt.Pod(job, "worker", 0, awaitingPhase), kt.Pod(job, "worker", 1, kt.Running)))
@@ -55,7 +55,7 @@ func TestAPauseWaitsForThePhaseOfWhatHasEnded(t *testing.T) {
 }
 
 func TestAPodOfAnotherModeThatAwaitsItsPhaseDoesNotRun(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 1), kt.Begun)
+	job := kt.Job(kt.Type("worker", 1), kt.Begun)
 	pod := kt.Pod(job, "worker", 0, awaitingPhase)
 	debugs := kt.Edited(job, kt.DebugNow(true))
 	d := plan(t, debugs, kt.At(2*time.Second), pod)
@@ -68,7 +68,7 @@ func TestAPodOfAnotherModeThatAwaitsItsPhaseDoesNotRun(t *testing.T) {
 
 // Its node may not answer any more: then what the containers' states say counts.
 func TestAPhaseIsNotWaitedForForEver(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 1), kt.Begun)
+	job := kt.Job(kt.Type("worker", 1), kt.Begun)
 	job = after(job, plan(t, job, kt.At(time.Second), kt.Pod(job, "worker", 0, kt.Running)))
 	pod := kt.Pod(job, "worker", 0, awaitingPhase, kt.Deleted(kt.At(time.Minute), 30*time.Second))
 	d := plan(t, job, kt.At(2*time.Minute), pod)

@@ -40,16 +40,16 @@ type planning struct {
 	draft    ledger.Draft
 	replicas *roster.Roster
 
-	recorded    outcomes              // how replicas have ended
-	verdict     verdict.Verdict       // what is to become of the job
-	failureNode incidentNode          // the node for which the first failure counts
-	loss        loss                  // what the job loses by the ends
-	restarts    restartReport         // restarts that are written into the draft
-	first       *v1beta1.FirstFailure // the failure that others followed from
-	oldSummary  string                // what was told of it before, if another one is the first now
-	start       startConditions       // what running replicas wait for before their code starts
-	todo        todo                  // actions
-	again       time.Duration         // when the rules are to be asked again
+	recorded      outcomes              // how replicas have ended
+	verdict       verdict.Verdict       // what is to become of the job
+	failureNode   incidentNode          // the node for which the first failure counts
+	loss          loss                  // what the job loses by the ends
+	restarts      restartReport         // restarts that are written into the draft
+	first         *v1beta1.FirstFailure // the failure that others followed from
+	oldSummary    string                // what was told of it before, if another one is the first now
+	start         startConditions       // what running replicas wait for before their code starts
+	todo          todo                  // actions
+	askRulesAfter time.Duration         // 0 if only a change can alter what they say
 }
 
 // observe reads the ledger, and finds the replica of each pod. It returns the decision about a job whose status is of no use for a plan, or which is
@@ -76,9 +76,9 @@ func (p *planning) record() {
 // decide asks the rules what is to become of the job. It also finds what the job loses by the ends. Later it could not: after apply, their pods are
 // Superseded.
 func (p *planning) decide() {
-	v, again := decideAndCount(p.World, p.draft, &p.recorded)
-	p.verdict, p.again = v, soonest(again, p.recorded.uncountedFor)
-	p.failureNode = countNodeFailures(p.World, p.draft, p.replicas, &p.recorded, v.Over())
+	v, recheckAfter := decideAndCount(p.World, p.draft, &p.recorded)
+	p.verdict, p.askRulesAfter = v, soonest(recheckAfter, p.recorded.uncountedFor)
+	p.failureNode = p.countNodeFailures()
 	p.loss = lossOf(p.draft, p.replicas, &p.recorded, v, p.Now)
 }
 
@@ -87,24 +87,24 @@ func (p *planning) decide() {
 func (p *planning) apply() {
 	p.verdict, p.restarts = applyVerdict(p.draft, p.verdict, p.recorded.allowedRestarts, p.judge)
 	v := p.verdict
-	if v.Over() || p.replicas.HaveStarted() {
+	if v.IsOver() || p.replicas.HaveStarted() {
 		p.draft.NoteCodeStarted()
 	}
-	p.first, p.oldSummary = firstFailure(p.World, p.draft.Ledger, p.replicas, &p.recorded, v.Over())
-	correctNodeFailures(p.World, p.draft, p.replicas, p.failureNode, p.recorded.ended, p.first, v)
+	p.first, p.oldSummary = firstFailure(p.World, p.draft.Ledger, p.replicas, &p.recorded, v.IsOver())
+	p.correctNodeFailures()
 	p.start = openBarrierAndFormGang(p.World, p.draft, p.replicas, v)
 	explainLoss(p.draft, v, p.loss, p.Job.Status.FirstFailure, p.first, p.oldSummary)
-	spendTime(p.World, p.draft, p.replicas, v, p.loss)
+	noteTime(p.World, p.draft, p.replicas, v, p.loss)
 }
 
 // act lists the actions that bring the pods to what the draft says.
 func (p *planning) act() {
-	p.todo = listActions(p.World, p.draft.Ledger, p.replicas, p.verdict, p.judge, p.start.barrier, p.first)
+	p.todo = p.listActions()
 }
 
 // tell makes the status and the events.
 func (p *planning) tell() Decision {
-	news, askAgain := progress(p.World, p.replicas, p.verdict)
+	news, askAfter := progress(p.World, p.replicas, p.verdict)
 	addRecomputedTime(p.World, p.draft, p.replicas, news)
 	noteFirstStep(p.World, p.draft, p.replicas, news)
 	p.recorded.forgetSeries(news)
@@ -115,19 +115,23 @@ func (p *planning) tell() Decision {
 		Unordered: unordered(p.World, p.draft.Ledger, p.replicas), NoWrapper: p.Settings.WrapperImage == "",
 		Creates: p.todo.creates(), Changes: p.todo.changes(),
 	}, p.todo.actions, p.recorded.newSuccesses)
-	d.More, d.RequeueAfter = p.todo.typesLackingPods, soonest(d.RequeueAfter, p.again, p.start.again, p.todo.again, askAgain)
+	d.TypesLackingPods = p.todo.typesLackingPods
+	d.RequeueAfter = soonest(d.RequeueAfter, p.askRulesAfter, p.start.recheckAfter, p.todo.recheckAfter, askAfter)
 	return d
 }
 
-// decideAndCount asks the rules. Failures whose cause is not known yet wait to be counted. But if the rules stop the job meanwhile, for example because
-// its queue takes its quota, nobody would count them later. Then decideAndCount counts them now, and asks the rules again.
-func decideAndCount(w World, draft ledger.Draft, recorded *outcomes) (v verdict.Verdict, again time.Duration) {
+// decideAndCount asks the rules. Failures whose cause is not known yet wait to be counted. But if the rules end the job meanwhile, or stop its pods because
+// its queue takes its quota, nobody would count them later. Then decideAndCount counts them now, and asks the rules again. In a job that is only blocked the
+// pods stay, so their failures wait.
+func decideAndCount(w World, draft ledger.Draft, recorded *outcomes) (v verdict.Verdict, recheckAfter time.Duration) {
 	ask := func() (verdict.Verdict, time.Duration) {
-		return decide(facts{w.Job, draft.Ledger, w.Gang.Missing, w.Kueue, recorded.failingRule, w.Now})
+		return decide(facts{
+			job: w.Job, ledger: draft.Ledger, missingGangKind: w.Gang.Missing, kueue: w.Kueue, failingRule: recorded.failingRule, now: w.Now,
+		})
 	}
-	v, again = ask()
-	if recorded.uncountedFor == 0 || v.Course == verdict.Run {
-		return v, again
+	v, recheckAfter = ask()
+	if recorded.uncountedFor == 0 || !v.IsOver() && !v.StopsPods() {
+		return v, recheckAfter
 	}
 	recorded.count(w.Job, draft)
 	return ask()
@@ -165,9 +169,9 @@ func (w World) barrierInputs() barrier.Inputs {
 
 // startConditions are what the replicas of a running job wait for before their code starts: each other, or a scheduler.
 type startConditions struct {
-	barrier barrier.Barrier
-	silent  string        // a message about a scheduler that has said nothing of the pods; see silentScheduler
-	again   time.Duration // when to look for that again
+	barrier      barrier.Barrier
+	silent       string        // a message about a scheduler that has said nothing of the pods; see silentScheduler
+	recheckAfter time.Duration // when to look for that again
 }
 
 // openBarrierAndFormGang opens the barrier of a job that runs, and forms its gang, in the ledger.
@@ -177,23 +181,23 @@ func openBarrierAndFormGang(w World, draft ledger.Draft, replicas *roster.Roster
 	}
 	start.barrier = barrier.OpenIfAllArrived(w.barrierInputs(), draft, replicas)
 	regroup(w.Job, draft, replicas)
-	start.silent, start.again = silentScheduler(w.Job, replicas, w.Now)
+	start.silent, start.recheckAfter = silentScheduler(w.Job, replicas, w.Now)
 	return start
 }
 
 // makeDecision makes the decision from findings and actions. It postpones a status that only refreshes the view, and a first status that only says
 // that the job begins. The pods of newSuccesses are not released before the status that records their success is written.
-func makeDecision(p status.Findings, actions []Action, newSuccesses []*corev1.Pod) Decision {
-	s, events, news := status.Of(p)
+func makeDecision(found status.Findings, actions []Action, newSuccesses []*corev1.Pod) Decision {
+	s, events, news := status.Of(found)
 	if !news {
 		return Decision{Status: s, Actions: actions}
 	}
-	postponed := status.PostponedFor(p, &s)
+	postponed := status.PostponedFor(found, &s)
 	if postponed == 0 {
 		return Decision{Status: s, Actions: actions, Events: events}
 	}
-	d := Decision{Status: p.Job.Status, Actions: withoutReleases(actions, newSuccesses), RequeueAfter: postponed}
-	if p.Ledger.HasNoStatus() {
+	d := Decision{Status: found.Job.Status, Actions: withoutReleases(actions, newSuccesses), RequeueAfter: postponed}
+	if found.Ledger.HasNoStatus() {
 		d.Postponed = &Decision{Status: s, Events: events}
 	}
 	return d

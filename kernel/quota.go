@@ -32,7 +32,7 @@ func isShort(w *unstructured.Unstructured, l *ledger.Ledger) bool {
 // isOfOtherPods reports whether new pods will need other quota than the job's queue has admitted, because the spec was edited before they were created.
 // Pods that exist already are not compared.
 func isOfOtherPods(w *unstructured.Unstructured, l *ledger.Ledger) bool {
-	return (l.Edited() || l.Mode() == spec.ModeQueued) && !kueue.Fits(w, requestsOf(l, kueue.Avoided(w)))
+	return (l.IsEdited() || l.Mode() == spec.ModeQueued) && !kueue.Fits(w, requestsOf(l, kueue.Avoided(w)))
 }
 
 // requestsOf returns what the unfinished replicas need from the queue, for pods that avoid these nodes.

@@ -70,7 +70,7 @@ func TestDeletionRaces(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			job := kt.Job(kt.Task("worker", 1, kt.Template(func(p *corev1.PodTemplateSpec) {
+			job := kt.Job(kt.Type("worker", 1, kt.Template(func(p *corev1.PodTemplateSpec) {
 				p.Spec.InitContainers = []corev1.Container{{Name: "prepare"}}
 			})), kt.Begun)
 			d := plan(t, job, kt.At(2*time.Minute), kt.Pod(job, "worker", 0, tc.pod...))
@@ -90,7 +90,7 @@ func TestDeletionRaces(t *testing.T) {
 
 // A native sidecar is killed when the main containers are done: its exit code says nothing.
 func TestExitCodeIsTheMainContainers(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 1, kt.Policy(exitCode, 3)), kt.Begun)
+	job := kt.Job(kt.Type("worker", 1, kt.Policy(exitCode, 3)), kt.Begun)
 	pod := kt.Pod(job, "worker", 0, kt.Exited(1))
 	sidecar := pod.Status.ContainerStatuses[0].DeepCopy()
 	sidecar.Name, sidecar.State.Terminated.ExitCode = "sidecar", 143
@@ -105,7 +105,7 @@ func outOfMemory(p *corev1.Pod) { p.Status.ContainerStatuses[0].State.Terminated
 
 func TestOutOfMemorySaysSo(t *testing.T) {
 	const crash = "Traceback (most recent call last):\n  File \"/train.py\", line 9, in main\nValueError: loss is nan"
-	job := kt.Job(kt.Task("worker", 1), kt.Begun)
+	job := kt.Job(kt.Type("worker", 1), kt.Begun)
 	for _, tc := range []struct {
 		exited kt.PodOption
 		want   string
@@ -123,7 +123,7 @@ func TestOutOfMemorySaysSo(t *testing.T) {
 
 // A pod whose attempt is newer than the ledger means that the job's cache lags: do nothing and look again.
 func TestStaleJobDoesNothing(t *testing.T) {
-	old := kt.Job(kt.Task("worker", 2, kt.Policy(onFailure, 3)), kt.Begun)
+	old := kt.Job(kt.Type("worker", 2, kt.Policy(onFailure, 3)), kt.Begun)
 	newer := after(old, plan(t, old, kt.Start, kt.Pod(old, "worker", 0, kt.Exited(1))))
 	debugged := kt.Edited(old, kt.DebugNow(true))
 	debugged = after(debugged, plan(t, debugged, kt.Start))
@@ -152,7 +152,7 @@ func TestStaleJobDoesNothing(t *testing.T) {
 }
 
 func TestGarbageIsNeverCounted(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 1, kt.Policy(onFailure, 1)), kt.Begun)
+	job := kt.Job(kt.Type("worker", 1, kt.Policy(onFailure, 1)), kt.Begun)
 	first := kt.Pod(job, "worker", 0, kt.Exited(1))
 	job = after(job, plan(t, job, kt.Start, first))
 	for range 3 { // its deletion is slow
@@ -162,7 +162,7 @@ func TestGarbageIsNeverCounted(t *testing.T) {
 		require.Nil(t, d.Status.CompletionTime)
 		job = after(job, d)
 	}
-	terminating := kt.Pod(kt.Job(kt.Task("worker", 1), kt.Begun), "worker", 0, kt.Exited(1), kt.Released, kt.Deleted(kt.Start, 30*time.Second))
+	terminating := kt.Pod(kt.Job(kt.Type("worker", 1), kt.Begun), "worker", 0, kt.Exited(1), kt.Released, kt.Deleted(kt.Start, 30*time.Second))
 	require.Empty(t, did(plan(t, job, kt.Start, terminating)), "it is on its way")
 }
 
@@ -179,7 +179,7 @@ func TestAPodThatComesASecondTimeIsStopped(t *testing.T) {
 		"the one that did": {[]kt.PodOption{kt.Exited(0)}, []string{"ReleasePod worker-0"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			first := kt.Job(kt.Task("worker", 2), kt.Begun)
+			first := kt.Job(kt.Type("worker", 2), kt.Begun)
 			job := after(first, plan(t, first, kt.Start, kt.Pod(first, "worker", 0, kt.Exited(0)), kt.Pod(first, "worker", 1, kt.Running)))
 			pods := []*corev1.Pod{kt.Pod(job, "worker", 0, tc.pod...), kt.Pod(job, "worker", 1, kt.Running)}
 			require.Equal(t, tc.want, did(plan(t, job, kt.Start, pods...)), "while the job runs")
@@ -192,8 +192,8 @@ func TestAPodThatComesASecondTimeIsStopped(t *testing.T) {
 }
 
 func TestPodsOfOthersAreLeftAlone(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 1), kt.Begun)
-	other := kt.Job(kt.Task("worker", 1), func(j *v1beta1.GenericJob) { j.UID = "other" }, kt.Begun)
+	job := kt.Job(kt.Type("worker", 1), kt.Begun)
+	other := kt.Job(kt.Type("worker", 1), func(j *v1beta1.GenericJob) { j.UID = "other" }, kt.Begun)
 	misnamed := kt.Pod(job, "worker", 0, kt.Exited(1), func(p *corev1.Pod) { p.Name = "mine" })
 	for name, pod := range map[string]*corev1.Pod{
 		"another job's":         kt.Pod(other, "worker", 0, kt.Exited(1)),
@@ -210,8 +210,8 @@ func TestPodsOfOthersAreLeftAlone(t *testing.T) {
 }
 
 func TestJobThatIsBeingDeletedLetsGo(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 3), kt.Begun)
-	other := kt.Job(kt.Task("worker", 3), func(j *v1beta1.GenericJob) { j.UID = "other" }, kt.Begun)
+	job := kt.Job(kt.Type("worker", 3), kt.Begun)
+	other := kt.Job(kt.Type("worker", 3), func(j *v1beta1.GenericJob) { j.UID = "other" }, kt.Begun)
 	pods := []*corev1.Pod{kt.Pod(job, "worker", 1, kt.Exited(1)), kt.Pod(job, "worker", 0, kt.Running), kt.Pod(job, "worker", 2, kt.Released),
 		kt.Pod(other, "worker", 0)}
 	deleted := kt.Edited(job, func(j *v1beta1.GenericJob) { now := j.CreationTimestamp; j.DeletionTimestamp = &now })
@@ -224,7 +224,7 @@ func TestJobThatIsBeingDeletedLetsGo(t *testing.T) {
 }
 
 func TestUnreadableLedgerStopsEverything(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 2), kt.Begun)
+	job := kt.Job(kt.Type("worker", 2), kt.Begun)
 	job.Status.Ledger = []v1beta1.TaskLedger{{Type: "worker", Succeeded: "0-"}}
 	d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Exited(1)))
 	require.Equal(t, v1beta1.JobUnknown, d.Status.Phase)
@@ -241,7 +241,7 @@ func TestUnreadableLedgerStopsEverything(t *testing.T) {
 	require.Equal(t, v1beta1.JobRunning, d.Status.Phase)
 	require.Empty(t, condition(d.Status, v1beta1.ConditionBlocked))
 
-	finished := kt.Job(kt.Task("worker", 1), kt.Begun)
+	finished := kt.Job(kt.Type("worker", 1), kt.Begun)
 	finished = after(finished, plan(t, finished, kt.Start, kt.Pod(finished, "worker", 0, kt.Exited(0))))
 	finished.Status.Ledger[0].Failed = "x"
 	d = plan(t, finished, kt.Start)
@@ -251,7 +251,7 @@ func TestUnreadableLedgerStopsEverything(t *testing.T) {
 
 // The clock of the operator that ends a pause may be behind that of the one that began it.
 func TestTimeThatWasSpentPausedIsNotGivenBack(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 1), kt.PauseNow(false), kt.Begun)
+	job := kt.Job(kt.Type("worker", 1), kt.PauseNow(false), kt.Begun)
 	job = kt.Edited(job, kt.PauseNow(true))
 	job = after(job, plan(t, job, kt.At(time.Minute)))
 	job = kt.Edited(job, kt.PauseNow(false))

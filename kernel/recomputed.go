@@ -56,7 +56,7 @@ func isOfPresentCode(l *ledger.Ledger, replicas *roster.Roster, report inplace.R
 		t := &replicas.Types[i]
 		for rank, pod := range t.Pods {
 			if pod != nil && string(pod.UID) == report.Pod {
-				return !l.InPlace() || report.Attempt == l.Attempt(t.Account, rank)
+				return !l.RestartsInPlace() || report.Attempt == l.Attempt(t.Account, rank)
 			}
 		}
 	}

@@ -52,12 +52,12 @@ func TestRecomputedWork(t *testing.T) {
 			again := []*corev1.Pod{both[0], kt.Pod(job, "worker", 1, startedAt(70*minute))}
 			job = look(t, job, 71*minute, again...)
 			job = hear(t, job, 90*minute, c.step, c.first, again...)
-			is := job.Status.Time
-			require.Equal(t, c.seconds, is.Recomputed)
-			require.Equal(t, c.atLeast, is.RecomputedAtLeast)
-			require.Equal(t, name == "code that lies", is.StepBefore != nil, "it is added once")
+			got := job.Status.Time
+			require.Equal(t, c.seconds, got.Recomputed)
+			require.Equal(t, c.atLeast, got.RecomputedAtLeast)
+			require.Equal(t, name == "code that lies", got.StepBefore != nil, "it is added once")
 			if c.seconds > 0 {
-				require.Less(t, is.Goodput, status90)
+				require.Less(t, got.Goodput, status90)
 			}
 		})
 	}

@@ -17,7 +17,7 @@ func noteFirstStep(w World, draft ledger.Draft, replicas *roster.Roster, news *v
 	if news == nil || news.Step == nil || draft.Recovery() == nil || !isOfPresentCode(draft.Ledger, replicas, w.ProgressReport) {
 		return
 	}
-	draft.Stepped(w.Now.Add(-sinceFirst(w.ProgressReport.Pace, *news.Step)))
+	draft.NoteFirstStep(w.Now.Add(-sinceFirst(w.ProgressReport.Pace, *news.Step)))
 }
 
 // sinceFirst returns how long ago code told its first step, if it is at this step now and goes on at its pace. It is 0 if the pace is not known.

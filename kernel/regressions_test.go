@@ -17,7 +17,7 @@ import (
 
 // A finished job lost its child and made it anew: its retry budget began again, without end.
 func TestTrainer2981FinishedJobCreatesNothingWhenItsPodsAreDeleted(t *testing.T) {
-	job := kt.Job(kt.BackoffLimit(1), kt.Task("worker", 2), kt.Begun)
+	job := kt.Job(kt.BackoffLimit(1), kt.Type("worker", 2), kt.Begun)
 	job = after(job, plan(t, job, kt.Start, kt.Pods(job, "worker", 2, kt.Exited(1))...))
 	require.Equal(t, v1beta1.JobFailed, job.Status.Phase)
 	d := plan(t, job, kt.At(time.Hour))
@@ -27,7 +27,7 @@ func TestTrainer2981FinishedJobCreatesNothingWhenItsPodsAreDeleted(t *testing.T)
 
 // The end of a job was written, one deletion failed, and its pods ran on for ever.
 func TestTrainer3833CleanUpIsAskedForUntilNothingIsLeft(t *testing.T) {
-	job := kt.Job(cleanUp("All"), kt.Task("worker", 2), success(v1beta1.FinishRule{"worker": ranks(0)}), kt.Begun)
+	job := kt.Job(cleanUp("All"), kt.Type("worker", 2), success(v1beta1.FinishRule{"worker": ranks(0)}), kt.Begun)
 	pods := exits(job, map[string][]int32{"worker": {0, alive}})
 	for range 5 { // deletions fail
 		d := plan(t, job, kt.Start, pods...)
@@ -39,7 +39,7 @@ func TestTrainer3833CleanUpIsAskedForUntilNothingIsLeft(t *testing.T) {
 
 // A worker that had succeeded was drained with its node and ran again.
 func TestTrainer2454SucceededReplicaIsNotRunAgain(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 2), kt.Begun)
+	job := kt.Job(kt.Type("worker", 2), kt.Begun)
 	drained := kt.Pod(job, "worker", 0, kt.ExitedAt(0, kt.Start), kt.Deleted(kt.At(time.Minute), 0))
 	d := plan(t, job, kt.At(2*time.Minute), drained, kt.Pod(job, "worker", 1, kt.Running))
 	require.Equal(t, "0", ledger(d.Status, "worker").Succeeded)
@@ -49,7 +49,7 @@ func TestTrainer2454SucceededReplicaIsNotRunAgain(t *testing.T) {
 
 // With policy ExitCode a deleted pod, which exits with 137, failed the job.
 func TestTrainer1560DeletedPodDoesNotFailTheJob(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 1, kt.Policy(exitCode, 0)), kt.Begun)
+	job := kt.Job(kt.Type("worker", 1, kt.Policy(exitCode, 0)), kt.Begun)
 	d := plan(t, job, kt.At(time.Minute), kt.Pod(job, "worker", 0, kt.ExitedAt(137, kt.At(31*time.Second)), kt.Deleted(kt.Start, 30*time.Second)))
 	require.Nil(t, d.Status.CompletionTime)
 	require.EqualValues(t, 1, d.Status.DisruptionCount)
@@ -58,7 +58,7 @@ func TestTrainer1560DeletedPodDoesNotFailTheJob(t *testing.T) {
 
 // A running pod with a deletion timestamp counted as failed and failed the job.
 func TestTrainer2124TerminatingIsNotFailed(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 1, kt.Policy(never, -1)), kt.Begun)
+	job := kt.Job(kt.Type("worker", 1, kt.Policy(never, -1)), kt.Begun)
 	d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Running, kt.Deleted(kt.Start, 30*time.Second)))
 	require.Nil(t, d.Status.CompletionTime)
 	require.Zero(t, d.Status.Aggregate.Failed)
@@ -67,7 +67,7 @@ func TestTrainer2124TerminatingIsNotFailed(t *testing.T) {
 
 // Creation got stuck while a pod of the same name was Terminating, until a timer ran out.
 func TestTrainer1306ReplacementWaitsForTheOldPodAndNoTimer(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 1, kt.Policy(onFailure, 1)), kt.Begun)
+	job := kt.Job(kt.Type("worker", 1, kt.Policy(onFailure, 1)), kt.Begun)
 	old := kt.Pod(job, "worker", 0, kt.Exited(1))
 	job = after(job, plan(t, job, kt.Start, old))
 	kt.Released(old)
@@ -78,7 +78,7 @@ func TestTrainer1306ReplacementWaitsForTheOldPodAndNoTimer(t *testing.T) {
 
 // The operator overwrote restartPolicy in the user's template.
 func TestTrainer2200TheStoredTemplateIsNotEdited(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 1, kt.Template(func(p *corev1.PodTemplateSpec) { p.Spec.RestartPolicy = corev1.RestartPolicyAlways })), kt.Begun)
+	job := kt.Job(kt.Type("worker", 1, kt.Template(func(p *corev1.PodTemplateSpec) { p.Spec.RestartPolicy = corev1.RestartPolicyAlways })), kt.Begun)
 	before := job.DeepCopy()
 	require.Equal(t, corev1.RestartPolicyNever, kt.Pod(job, "worker", 0).Spec.RestartPolicy)
 	require.Equal(t, before, job)
@@ -86,20 +86,20 @@ func TestTrainer2200TheStoredTemplateIsNotEdited(t *testing.T) {
 
 // kubeflow B16: backoffLimit N failed the job at N restarts.
 func TestKubeflowB16BackoffLimitAllowsExactlyN(t *testing.T) {
-	restarts, _ := live(t, kt.Job(kt.BackoffLimit(3), kt.Task("worker", 1), kt.Begun), 1)
+	restarts, _ := live(t, kt.Job(kt.BackoffLimit(3), kt.Type("worker", 1), kt.Begun), 1)
 	require.Equal(t, 3, restarts)
 }
 
 // kubeflow B8: scaling to 0 made a running job Succeeded for ever.
 func TestKubeflowB8ScaledToNothingIsNotSuccess(t *testing.T) {
-	job, pods := running(t, 1, kt.Task("worker", 1))
+	job, pods := running(t, 1, kt.Type("worker", 1))
 	d := plan(t, kt.Edited(job, kt.Replicas("worker", 0)), kt.At(time.Minute), pods...)
 	require.NotEqual(t, v1beta1.JobSucceeded, d.Status.Phase)
 }
 
 // The cause of the failure is told though its pod ended reconciles before the job did.
 func TestTheCauseOfAnEarlierFailureIsTold(t *testing.T) {
-	job, pods := running(t, 2, kt.Task("worker", 2), success(v1beta1.FinishRule{"worker": ranks(1)}))
+	job, pods := running(t, 2, kt.Type("worker", 2), success(v1beta1.FinishRule{"worker": ranks(1)}))
 	job = after(job, plan(t, job, kt.Start, with(pods[:1], kt.Exited(9))[0], pods[1]))
 	job = kt.Edited(job, kt.PauseNow(true))
 	job = after(job, plan(t, job, kt.Start))
@@ -111,7 +111,7 @@ func TestTheCauseOfAnEarlierFailureIsTold(t *testing.T) {
 
 // A type may be replaced while the job is paused; pods of the old type must go.
 func TestTypeThatIsRemovedWhilePaused(t *testing.T) {
-	job, pods := running(t, 1, kt.Task("worker", 1))
+	job, pods := running(t, 1, kt.Type("worker", 1))
 	job = kt.Edited(job, kt.PauseNow(true))
 	job = after(job, plan(t, job, kt.Start, pods...))
 	job = kt.Edited(job, kt.PauseNow(false), func(j *v1beta1.GenericJob) { j.Spec.ReplicaSpecs[0].Type = "node" })
@@ -128,7 +128,7 @@ func TestEndsUnderAnOldMode(t *testing.T) {
 		"lost": {kt.Running, kt.Deleted(kt.Start, 0)}, "Always and success": {kt.Exited(0)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			job, pods := running(t, 1, kt.Task("worker", 1, kt.Policy(always, 5)))
+			job, pods := running(t, 1, kt.Type("worker", 1, kt.Policy(always, 5)))
 			job = kt.Edited(job, kt.DebugNow(true))
 			job = after(job, plan(t, job, kt.Start, pods...))
 			d := plan(t, job, kt.Start, with(pods, end...)...)
@@ -146,7 +146,7 @@ func TestTrimKeepsMessagesShort(t *testing.T) {
 	require.Equal(t, strings.Repeat("x", 253)+"...", pod.Status.Message)
 	require.Equal(t, pod.DeepCopy(), podstate.Trim(pod), "a cache may do it twice")
 
-	pod = kt.Pod(kt.Job(kt.Task("worker", 1)), "worker", 0, kt.Running)
+	pod = kt.Pod(kt.Job(kt.Type("worker", 1)), "worker", 0, kt.Running)
 	pod.ManagedFields = append(pod.ManagedFields, pod.ManagedFields...)
 	podstate.Trim(pod)
 	require.Equal(t, corev1.PodSpec{NodeName: "node"}, pod.Spec, "specs are most of a cache's memory")
@@ -166,7 +166,7 @@ func TestWhyAReplicaIsNotRestarted(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			job := kt.Job(kt.Task("worker", 1, tc.policy), kt.Begun)
+			job := kt.Job(kt.Type("worker", 1, tc.policy), kt.Begun)
 			d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Exited(tc.code)))
 			require.Contains(t, condition(d.Status, v1beta1.ConditionFailed).Message, tc.want)
 		})

@@ -12,21 +12,21 @@ import (
 )
 
 // release takes the finalizer off a pod.
-func (a *acting) release(pod *corev1.Pod, reason string) {
-	if podstate.Tracked(pod) {
-		a.do(ReleasePod, pod, reason)
+func (t *todo) release(pod *corev1.Pod, reason string) {
+	if podstate.HasFinalizer(pod) {
+		t.do(ReleasePod, pod, reason)
 	}
 }
 
 // releaseAll releases every pod of a job that is being deleted: its ledger goes with it.
 func releaseAll(job *v1beta1.GenericJob, pods []*corev1.Pod) []Action {
-	var a acting
+	var t todo
 	for _, pod := range slices.SortedFunc(slices.Values(pods), func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) }) {
 		if metav1.IsControlledBy(pod, job) {
-			a.release(pod, "the job is being deleted")
+			t.release(pod, "the job is being deleted")
 		}
 	}
-	return a.actions
+	return t.actions
 }
 
 // releaseOrphans releases pods of an earlier job of this name.
@@ -34,11 +34,11 @@ func releaseOrphans(w World) []Action { return ReleaseOrphans(w.Orphans) }
 
 // ReleaseOrphans releases pods whose job is gone.
 func ReleaseOrphans(pods []*corev1.Pod) []Action {
-	var a acting
+	var t todo
 	for _, pod := range pods {
-		a.release(pod, "its job is gone")
+		t.release(pod, "its job is gone")
 	}
-	return a.actions
+	return t.actions
 }
 
 // withoutReleases returns the actions without those that release some pods, or end what runs in them.

@@ -89,7 +89,7 @@ func TestRestartPolicies(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			job := kt.Job(append(tc.job, kt.Task("worker", 1, tc.policy), kt.Begun)...)
+			job := kt.Job(append(tc.job, kt.Type("worker", 1, tc.policy), kt.Begun)...)
 			restarts, job := live(t, job, tc.code)
 			require.Equal(t, tc.want, restarts)
 			require.Equal(t, tc.phase, job.Status.Phase)
@@ -119,7 +119,7 @@ func TestSharedLimitWithSeveralFailuresInOneReconcile(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			// A master that runs on keeps the job from ending.
-			options := append(tc.options, kt.Task("master", 1), kt.Task("worker", 4, tc.policy), success(v1beta1.FinishRule{"master": nil}), kt.Begun)
+			options := append(tc.options, kt.Type("master", 1), kt.Type("worker", 4, tc.policy), success(v1beta1.FinishRule{"master": nil}), kt.Begun)
 			job := kt.Job(options...)
 			pods := append(kt.Pods(job, "worker", 4, kt.Exited(tc.code)), kt.Pod(job, "master", 0, kt.Running))
 			d := plan(t, job, kt.Start, pods...)
@@ -139,7 +139,7 @@ func TestSharedLimitWithSeveralFailuresInOneReconcile(t *testing.T) {
 }
 
 func TestRestartDelays(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 1, kt.Policy(onFailure, 100)), kt.Begun)
+	job := kt.Job(kt.Type("worker", 1, kt.Policy(onFailure, 100)), kt.Begun)
 	now := kt.Start
 	fail := func(lived time.Duration) time.Duration {
 		now = now.Add(lived)
@@ -165,7 +165,7 @@ func TestRestartDelays(t *testing.T) {
 
 // The status holds whole seconds: the delay is never cut short by that.
 func TestRestartDelayIsRoundedUp(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 1, kt.Policy(onFailure, 100)), kt.Begun)
+	job := kt.Job(kt.Type("worker", 1, kt.Policy(onFailure, 100)), kt.Begun)
 	for range 2 {
 		job = after(job, plan(t, job, kt.At(300*time.Millisecond), kt.Pod(job, "worker", 0, kt.Exited(1))))
 	}
@@ -215,7 +215,7 @@ func TestDisruptionsSpendNoLimit(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			job := kt.Job(kt.Task("worker", 1), kt.Begun) // limit 0: a failure would end the job
+			job := kt.Job(kt.Type("worker", 1), kt.Begun) // limit 0: a failure would end the job
 			d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, tc.pod...))
 			require.Zero(t, d.Status.BackoffCount)
 			switch tc.want {
@@ -239,7 +239,7 @@ func TestDisruptionsSpendNoLimit(t *testing.T) {
 }
 
 func TestStuckTerminatingPodIsReplacedByForce(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 1), kt.Begun)
+	job := kt.Job(kt.Type("worker", 1), kt.Begun)
 	stuck := []kt.PodOption{kt.Running, kt.Marked, kt.Deleted(kt.At(-time.Hour), 30*time.Second)}
 	d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, stuck...))
 	require.Equal(t, []string{"ReleasePod worker-0", "ForceDeletePod worker-0"}, did(d))
@@ -251,7 +251,7 @@ func TestStuckTerminatingPodIsReplacedByForce(t *testing.T) {
 
 // A pod that somebody else's finalizer holds must not make the operator spin.
 func TestForeignFinalizerDoesNotSpin(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 1), kt.Begun)
+	job := kt.Job(kt.Type("worker", 1), kt.Begun)
 	stuck := kt.Pod(job, "worker", 0, kt.Released, kt.Deleted(kt.At(-time.Hour), 0))
 	job = after(job, plan(t, job, kt.Start, stuck))
 	d := plan(t, job, kt.At(time.Minute), stuck)
@@ -271,7 +271,7 @@ func TestNeverDoesNotStartCodeTwice(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			job := kt.Job(kt.Task("worker", 1, kt.Policy(never, -1)), kt.Begun)
+			job := kt.Job(kt.Type("worker", 1, kt.Policy(never, -1)), kt.Begun)
 			d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, tc.pod...))
 			require.Equal(t, tc.want, d.Status.Phase)
 			if tc.want == v1beta1.JobFailed {

@@ -12,7 +12,7 @@ import (
 )
 
 // rules is the order in which it is decided what becomes of a job: the first rule that has an opinion wins. Read from top to bottom, it is the semantics
-// of GenericJob.
+// of GenericJob. Restarts that are due are written under each rule that does not end the job.
 var rules = []rule{
 	{"AlreadyFinished", alreadyFinished},       // final is final: only clean-up and TTL are left
 	{"InvalidSpec", specIsInvalid},             // a spec that cannot be run fails before any pod exists
@@ -25,7 +25,7 @@ var rules = []rule{
 	{"Paused", pauseIsOn},                      // pods go, none comes
 	{"Queued", waitsForKueue},                  // no pod before the queue has quota for all
 	{"GangUnavailable", gangIsUnavailable},     // no half-started job: wait for the scheduler's objects
-	{"Run", runs},                              // restarts that are due, then pods that are missing
+	{"Run", runs},                              // pods that are missing are created
 }
 
 // rule is one line of the order. It decides and never acts: it cannot change the facts.
@@ -36,26 +36,26 @@ type rule struct {
 
 // facts are what rules look at.
 type facts struct {
-	job     *v1beta1.GenericJob // with the stored status
-	ledger  *ledger.Ledger
-	missing string // the gang scheduler's kind that the cluster does not know; "" if it knows it
-	kueue   Kueue
+	job             *v1beta1.GenericJob // with the stored status
+	ledger          *ledger.Ledger
+	missingGangKind string // the gang scheduler's kind that the cluster does not know; "" if it knows it
+	kueue           Kueue
 	// failingRule is the rule of spec.failurePolicy by which a failure of this reconcile fails the job; "" if none does.
 	failingRule string
 	now         time.Time
 }
 
-// decide asks the rules in order, until one has an opinion: that is the verdict. Again is the earliest time at which a rule that was asked wants to be
+// decide asks the rules in order, until one has an opinion: that is the verdict. RecheckAfter is the earliest time at which a rule that was asked wants to be
 // asked again.
-func decide(f facts) (v verdict.Verdict, again time.Duration) {
+func decide(f facts) (v verdict.Verdict, recheckAfter time.Duration) {
 	for _, r := range rules {
 		v = r.test(f)
-		again = soonest(again, v.Again)
+		recheckAfter = soonest(recheckAfter, v.RecheckAfter)
 		if v.Course != verdict.None {
 			break
 		}
 	}
-	return v, again
+	return v, recheckAfter
 }
 
 func alreadyFinished(f facts) verdict.Verdict {
@@ -72,11 +72,11 @@ func alreadyFinished(f facts) verdict.Verdict {
 // A mistake does not stop a rule of spec.failurePolicy from failing the job, because a failure is judged only once.
 func specIsInvalid(f facts) verdict.Verdict {
 	l, pauses := f.ledger, f.job.Spec.RunMode.Pauses()
-	if l.Settled() && f.job.Status.ObservedGeneration == f.job.Generation && !status.IsBlocked(&f.job.Status, v1beta1.ReasonInvalidSpec) {
+	if l.IsSettled() && f.job.Status.ObservedGeneration == f.job.Generation && !status.IsBlocked(&f.job.Status, v1beta1.ReasonInvalidSpec) {
 		return verdict.Verdict{}
 	}
 	var templates *spec.Expander
-	if !l.Settled() || pauses || l.Unstarted() {
+	if !l.IsSettled() || pauses || l.IsUnstarted() {
 		templates = spec.NewExpander(f.job, f.job.Status.StartTime != nil)
 	}
 	problem, begun := spec.Invalid(f.job, l.ReplicaTypes(), templates), l.StartTime() != nil && !l.HasNoStatus()
@@ -118,7 +118,7 @@ func deadlinePassed(f facts) verdict.Verdict {
 	case left <= 0:
 		return verdict.Verdict{Course: verdict.Fail, Reason: v1beta1.ReasonDeadlineExceeded, Message: status.DeadlinePassed(*limit)}
 	case ticks:
-		return verdict.Verdict{Again: left}
+		return verdict.Verdict{RecheckAfter: left}
 	default:
 		return verdict.Verdict{}
 	}
@@ -135,10 +135,10 @@ func pauseIsOn(f facts) verdict.Verdict {
 const gangInterval = 10 * time.Second
 
 func gangIsUnavailable(f facts) verdict.Verdict {
-	if f.missing == "" || len(build.GangVersions(f.job)) == 0 {
+	if f.missingGangKind == "" || len(build.GangVersions(f.job)) == 0 {
 		return verdict.Verdict{}
 	}
-	return verdict.Verdict{Course: verdict.Block, Reason: v1beta1.ReasonGangUnavailable, Again: gangInterval, Message: status.GangUnavailable(f.missing)}
+	return verdict.Verdict{Course: verdict.Block, Reason: v1beta1.ReasonGangUnavailable, RecheckAfter: gangInterval, Message: status.GangUnavailable(f.missingGangKind)}
 }
 
 func runs(facts) verdict.Verdict { return verdict.Verdict{Course: verdict.Run} }

@@ -55,7 +55,7 @@ func exits(job *v1beta1.GenericJob, codes map[string][]int32) []*corev1.Pod {
 }
 
 func TestAlreadyFinishedIsAbsorbing(t *testing.T) {
-	begun := kt.Job(kt.Task("worker", 2), kt.Begun)
+	begun := kt.Job(kt.Type("worker", 2), kt.Begun)
 	tests := map[string]struct {
 		finish map[string][]int32
 		phase  v1beta1.JobPhase
@@ -100,9 +100,9 @@ func TestAlreadyFinishedIsAbsorbing(t *testing.T) {
 }
 
 func TestInvalidSpec(t *testing.T) {
-	worker := kt.Task("worker", 2)
+	worker := kt.Type("worker", 2)
 	command := func(text string) kt.JobOption {
-		return kt.Task("worker", 2, kt.Template(func(p *corev1.PodTemplateSpec) { p.Spec.Containers[0].Command = []string{text} }))
+		return kt.Type("worker", 2, kt.Template(func(p *corev1.PodTemplateSpec) { p.Spec.Containers[0].Command = []string{text} }))
 	}
 	tests := map[string]struct {
 		job  *v1beta1.GenericJob
@@ -110,14 +110,14 @@ func TestInvalidSpec(t *testing.T) {
 	}{
 		"no replica spec":       {kt.Job(), "spec.replicaSpecs is empty: give at least one replica spec"},
 		"a type twice":          {kt.Job(worker, worker), `spec.replicaSpecs: type "worker" is listed twice: types must be unique`},
-		"no replicas":           {kt.Job(kt.Task("worker", 0)), "spec.replicaSpecs[worker].replicas is 0: want a number from 1 to 10000, or remove the replica spec"},
-		"a type with a capital": {kt.Job(kt.Task("Worker", 1)), `spec.replicaSpecs[Worker]: the host name "job-Worker-0"`},
+		"no replicas":           {kt.Job(kt.Type("worker", 0)), "spec.replicaSpecs[worker].replicas is 0: want a number from 1 to 10000, or remove the replica spec"},
+		"a type with a capital": {kt.Job(kt.Type("Worker", 1)), `spec.replicaSpecs[Worker]: the host name "job-Worker-0"`},
 		"a long name": {kt.Job(worker, func(j *v1beta1.GenericJob) { j.Name = "a123456789-123456789-123456789-123456789-123456789-12345" }),
 			"is not allowed (must be no more than 63 characters): change metadata.name or the type"},
 		"a dot in the name":     {kt.Job(worker, func(j *v1beta1.GenericJob) { j.Name = "a.b" }), `the host name "a.b-worker-1"`},
 		"an empty success rule": {kt.Job(worker, success(v1beta1.FinishRule{})), `spec.successRules[0] is empty: name a replica type and its ranks, as in {"worker": [0]}`},
 		"an empty failure rule": {kt.Job(worker, failure(v1beta1.FinishRule{"worker": nil}, v1beta1.FinishRule{})), "spec.failureRules[1] is empty"},
-		"a rule that names no type": {kt.Job(worker, kt.Task("ps", 1), success(v1beta1.FinishRule{"chief": nil})),
+		"a rule that names no type": {kt.Job(worker, kt.Type("ps", 1), success(v1beta1.FinishRule{"chief": nil})),
 			"spec.successRules[0].chief: no replica spec has this type: want one of [worker ps]"},
 		"a rule that names no rank": {kt.Job(worker, failure(v1beta1.FinishRule{"worker": ranks(0, 2)})),
 			"spec.failureRules[0].worker: rank 2 does not exist: ranks of worker go from 0 to 1"},
@@ -125,10 +125,10 @@ func TestInvalidSpec(t *testing.T) {
 			`spec.failureRules[0].worker: "all" is not a rank: want a number`},
 		"a variable that names no type": {kt.Job(command("$(replicas[ps])")),
 			`spec.replicaSpecs[worker].template: container main: $(replicas[ps]) names type "ps": want one of [worker]`},
-		"the first of two bad variables is told": {kt.Job(kt.Task("worker", 2, kt.Template(func(p *corev1.PodTemplateSpec) {
+		"the first of two bad variables is told": {kt.Job(kt.Type("worker", 2, kt.Template(func(p *corev1.PodTemplateSpec) {
 			p.Spec.Containers[0].Args = []string{"$(replicas[ps])", "$(replicas[chief])", "fine"}
 		}))), `$(replicas[ps]) names type "ps"`},
-		"a bad variable in an init container": {kt.Job(kt.Task("worker", 2, kt.Template(func(p *corev1.PodTemplateSpec) {
+		"a bad variable in an init container": {kt.Job(kt.Type("worker", 2, kt.Template(func(p *corev1.PodTemplateSpec) {
 			p.Spec.InitContainers = []corev1.Container{{Name: "init", Env: []corev1.EnvVar{{Name: "A", Value: "$(replicas[ps])"}}}}
 		}))), "container init: $(replicas[ps])"},
 		"a host without a service": {kt.Job(command("$(service.worker[0].host)")),
@@ -153,7 +153,7 @@ func TestInvalidSpec(t *testing.T) {
 }
 
 func TestRejectedByCluster(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 1), kt.Begun)
+	job := kt.Job(kt.Type("worker", 1), kt.Begun)
 	told := kernel.ReportRefusals(kernel.World{Job: job, Now: kt.Start}, kernel.Decision{}, []kernel.Refusal{{
 		Action: kernel.Action{Verb: kernel.CreatePod, Type: "worker"}, Reason: v1beta1.ReasonCreateInvalid, Message: "spec.containers[0].image: Required value",
 	}})
@@ -174,7 +174,7 @@ func TestRejectedByCluster(t *testing.T) {
 }
 
 func TestFinishRules(t *testing.T) {
-	two := []kt.JobOption{kt.Task("master", 1), kt.Task("worker", 2)}
+	two := []kt.JobOption{kt.Type("master", 1), kt.Type("worker", 2)}
 	job := func(options ...kt.JobOption) *v1beta1.GenericJob {
 		return kt.Job(append(append(options, two...), kt.Begun)...)
 	}
@@ -229,7 +229,7 @@ func TestFinishRules(t *testing.T) {
 }
 
 func TestMessagesOfAFailureAreT9ks(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 2), failure(v1beta1.FinishRule{"worker": ranks(0)}), kt.Begun)
+	job := kt.Job(kt.Type("worker", 2), failure(v1beta1.FinishRule{"worker": ranks(0)}), kt.Begun)
 	d := plan(t, job, kt.Start, exits(job, map[string][]int32{"worker": {127, alive}})...)
 	pod := spec.PodName(job, "worker", 0)
 	require.Equal(t, `Pod[`+pod+`] exited with error code 127; no restarts are left. The job is failed with rule: {"worker":[0]}. One pod was left as it was, for cleanUpPolicy is None: with Unfinished it would have been deleted.`,
@@ -240,7 +240,7 @@ func TestMessagesOfAFailureAreT9ks(t *testing.T) {
 }
 
 func TestDeadlineExceeded(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 1), deadline(60), kt.Begun)
+	job := kt.Job(kt.Type("worker", 1), deadline(60), kt.Begun)
 	running := kt.Pods(job, "worker", 1, kt.Running)
 	job = after(job, plan(t, job, kt.Start, running...))
 
@@ -258,7 +258,7 @@ func TestDeadlineExceeded(t *testing.T) {
 }
 
 func TestDeadlineClockStopsWhilePaused(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 1), deadline(60), kt.Begun)
+	job := kt.Job(kt.Type("worker", 1), deadline(60), kt.Begun)
 	job = after(job, plan(t, job, kt.Start, kt.Pods(job, "worker", 1, kt.Running)...))
 	job = kt.Edited(job, kt.PauseNow(true))
 	job = after(job, plan(t, job, kt.At(20*time.Second)))
@@ -278,13 +278,13 @@ func TestDeadlineClockStopsWhilePaused(t *testing.T) {
 }
 
 func TestRunCreatesWhatIsMissing(t *testing.T) {
-	job := kt.Job(kt.Task("master", 1), kt.Task("worker", 3), kt.WithService())
+	job := kt.Job(kt.Type("master", 1), kt.Type("worker", 3), kt.WithService())
 	d := plan(t, job, kt.Start)
 	require.Equal(t, []string{"CreateService", "CreatePod master-0@0", "CreatePod worker-0@0", "CreatePod worker-1@0", "CreatePod worker-2@0"}, did(d))
 	require.Equal(t, v1beta1.JobPending, d.Postponed.Status.Phase)
 	require.Equal(t, kt.Start, d.Postponed.Status.StartTime.Time)
 
-	job = kt.Job(kt.Task("master", 1), kt.Task("worker", 3), kt.Begun)
+	job = kt.Job(kt.Type("master", 1), kt.Type("worker", 3), kt.Begun)
 	d = plan(t, job, kt.At(time.Minute), kt.Pod(job, "worker", 1), kt.Pod(job, "master", 0, kt.Exited(0)))
 	require.Equal(t, []string{"ReleasePod master-0", "CreatePod worker-0@0", "CreatePod worker-2@0"}, did(d))
 }

@@ -52,7 +52,7 @@ func TestAPodThatHasLostItsSandboxIsReplaced(t *testing.T) {
 		"its image is gone":  {[]kt.PodOption{withoutSandbox(1, "Error"), waitsFor("ErrImageNeverPull")}, 7 * time.Minute, 1, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			job, pods := running(t, 2, kt.Task("worker", 2), kt.InPlace, kt.BackoffLimit(5))
+			job, pods := running(t, 2, kt.Type("worker", 2), kt.InPlace, kt.BackoffLimit(5))
 			pods[0] = with(pods[:1], test.end...)[0]
 			for _, later := range []time.Duration{0, test.within - time.Second, test.within} {
 				if later < 0 {
@@ -81,7 +81,7 @@ func TestAPodThatHasLostItsSandboxIsNotAwaited(t *testing.T) {
 	for name, end := range map[string]kt.PodOption{
 		"told to end": withoutSandbox(143, "Error"), "after a reboot": withoutSandbox(255, "Unknown"),
 	} {
-		job, pods := running(t, 3, kt.Task("worker", 3), kt.InPlace, kt.JobScope, kt.BackoffLimit(0))
+		job, pods := running(t, 3, kt.Type("worker", 3), kt.InPlace, kt.JobScope, kt.BackoffLimit(0))
 		pods[0] = with(pods[:1], end)[0]
 		d := plan(t, job, kt.At(10*time.Minute), pods...)
 		require.Equal(t, []int32{0, 1, 1}, []int32{d.Status.BackoffCount, d.Status.DisruptionCount, d.Status.JobAttempt}, name)
@@ -94,7 +94,7 @@ func TestAllPodsOfARebootedNodeAreReplacedAtOnce(t *testing.T) {
 	for name, end := range map[string]kt.PodOption{
 		"told to end": withoutSandbox(143, "Error"), "after a reboot": withoutSandbox(255, "Unknown"),
 	} {
-		job, pods := running(t, 4, kt.Task("worker", 4), kt.InPlace, kt.JobScope, kt.BackoffLimit(0))
+		job, pods := running(t, 4, kt.Type("worker", 4), kt.InPlace, kt.JobScope, kt.BackoffLimit(0))
 		lost := append(with(pods[:3], end), pods[3])
 		d := plan(t, job, kt.At(10*time.Minute), lost...)
 		require.Equal(t, []int32{0, 1, 1}, []int32{d.Status.BackoffCount, d.Status.DisruptionCount, d.Status.JobAttempt}, name)
@@ -110,7 +110,7 @@ func TestAllPodsOfARebootedNodeAreReplacedAtOnce(t *testing.T) {
 // A kubelet that knows of no containers that start again leaves one ended that exits as if it was told to, and so does one that evicts the pod.
 // The phase distinguishes the two, once what admission has added has ended, too.
 func TestAContainerThatIsNotStartedAgainBesideAProxyHasThePodEnded(t *testing.T) {
-	job, pods := running(t, 1, kt.Task("worker", 1), kt.InPlace, kt.BackoffLimit(5))
+	job, pods := running(t, 1, kt.Type("worker", 1), kt.InPlace, kt.BackoffLimit(5))
 	ended := with(pods, withoutSandbox(143, "Error"), func(p *corev1.Pod) {
 		p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, corev1.ContainerStatus{Name: "proxy", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}})
 	})
@@ -125,7 +125,7 @@ func TestAContainerThatIsNotStartedAgainBesideAProxyHasThePodEnded(t *testing.T)
 // The same beside a container of the template.
 func TestAContainerThatIsNotStartedAgainBesideAnotherHasThePodReplaced(t *testing.T) {
 	hour := int64(3600)
-	job, pods := running(t, 1, kt.Task("worker", 1, kt.Template(func(p *corev1.PodTemplateSpec) {
+	job, pods := running(t, 1, kt.Type("worker", 1, kt.Template(func(p *corev1.PodTemplateSpec) {
 		p.Annotations = map[string]string{"kubectl.kubernetes.io/default-container": "main"}
 		p.Spec.TerminationGracePeriodSeconds = &hour
 		p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: "logs", Image: "image"})
@@ -138,7 +138,7 @@ func TestAContainerThatIsNotStartedAgainBesideAnotherHasThePodReplaced(t *testin
 }
 
 func TestWhatNeverForbidsASandboxDoesNotAllow(t *testing.T) {
-	job, pods := running(t, 1, kt.Task("worker", 1, kt.Policy(v1beta1.RestartNever, -1)), kt.InPlace)
+	job, pods := running(t, 1, kt.Type("worker", 1, kt.Policy(v1beta1.RestartNever, -1)), kt.InPlace)
 	d := plan(t, job, kt.At(time.Hour), with(pods, withoutSandbox(143, "Error"))...)
 	require.Equal(t, v1beta1.JobFailed, d.Status.Phase)
 	require.Contains(t, did(d), "EndPod worker-0", "it stays, with its logs, and holds no GPU")
@@ -154,7 +154,7 @@ func notFound(p *corev1.Pod) {
 }
 
 func TestAContainerThatIsNotFoundCountsOnce(t *testing.T) {
-	job, pods := running(t, 2, kt.Task("worker", 2), kt.InPlace, kt.BackoffLimit(9))
+	job, pods := running(t, 2, kt.Type("worker", 2), kt.InPlace, kt.BackoffLimit(9))
 	lost := append(with(pods[:1], notFound), pods[1])
 	d := plan(t, job, kt.At(time.Minute), lost...)
 	require.EqualValues(t, 1, d.Status.DisruptionCount)
@@ -169,7 +169,7 @@ func TestAContainerThatIsNotFoundCountsOnce(t *testing.T) {
 
 // Whether the pod is replaced or, as by an earlier operator, comes to the barrier: what its code does in the next attempt counts.
 func TestTheEndAfterAContainerWasNotFoundCounts(t *testing.T) {
-	job, pods := running(t, 2, kt.Task("worker", 2), kt.InPlace, kt.JobScope, kt.BackoffLimit(9))
+	job, pods := running(t, 2, kt.Type("worker", 2), kt.InPlace, kt.JobScope, kt.BackoffLimit(9))
 	job.Status.JobAttempt, job.Status.DisruptionCount = 1, 1
 	job.Status.InPlace = &v1beta1.InPlaceStatus{BarrierTime: &metav1.MicroTime{Time: kt.At(time.Minute)}}
 	w := kernel.World{Job: job, Now: kt.At(time.Minute + 5*time.Second), Settings: kt.Settings, Reports: map[types.UID]inplace.Report{}}
@@ -200,7 +200,7 @@ func TestAnExitBeforeTheNodeLostTheContainerCounts(t *testing.T) {
 		code string
 	}{"its code is known": {keepsLast, "error code 3"}, "nobody knows its code": {unknown, "error code 255"}} {
 		t.Run(name, func(t *testing.T) {
-			job, pods := running(t, 1, kt.Task("worker", 1), kt.InPlace, kt.BackoffLimit(5))
+			job, pods := running(t, 1, kt.Type("worker", 1), kt.InPlace, kt.BackoffLimit(5))
 			pods = with(pods, startedAgain(1, 3), tc.lost)
 			d := plan(t, job, kt.At(2*time.Minute), pods...)
 			require.Equal(t, []int32{1, 0}, []int32{d.Status.BackoffCount, d.Status.DisruptionCount})
@@ -215,7 +215,7 @@ func TestAnExitBeforeTheNodeLostTheContainerCounts(t *testing.T) {
 
 // The end of a pod that is being deleted is none of its restarts: what the node lost before is.
 func TestALossBeforeTheDeletionOfAPodIsNoFailure(t *testing.T) {
-	job, pods := running(t, 1, kt.Task("worker", 1), kt.InPlace, kt.BackoffLimit(5))
+	job, pods := running(t, 1, kt.Type("worker", 1), kt.InPlace, kt.BackoffLimit(5))
 	pods = with(pods, startedAgain(1, 137), func(p *corev1.Pod) {
 		s := &p.Status.ContainerStatuses[0]
 		s.LastTerminationState.Terminated.Reason = "ContainerStatusUnknown"

@@ -13,7 +13,7 @@ import (
 )
 
 func TestScaling(t *testing.T) {
-	job, pods := running(t, 4, kt.Task("worker", 4, kt.Policy(onFailure, 2)))
+	job, pods := running(t, 4, kt.Type("worker", 4, kt.Policy(onFailure, 2)))
 	up := kt.Edited(job, kt.Replicas("worker", 6))
 	d := plan(t, up, kt.At(time.Minute), pods...)
 	require.Equal(t, []string{"CreatePod worker-4@0", "CreatePod worker-5@0"}, did(d))
@@ -36,7 +36,7 @@ func TestScaling(t *testing.T) {
 }
 
 func TestScalingForgetsOutcomesOfRanksThatGo(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 4), success(v1beta1.FinishRule{"worker": ranks(0)}), kt.Begun)
+	job := kt.Job(kt.Type("worker", 4), success(v1beta1.FinishRule{"worker": ranks(0)}), kt.Begun)
 	pods := exits(job, map[string][]int32{"worker": {alive, 0, 0, 1}})
 	job = after(job, plan(t, job, kt.Start, pods...))
 	require.Equal(t, "1-2", ledger(job.Status, "worker").Succeeded)
@@ -50,7 +50,7 @@ func TestScalingForgetsOutcomesOfRanksThatGo(t *testing.T) {
 }
 
 func TestScalingBelowARankThatRulesNameIsRefused(t *testing.T) {
-	job, pods := running(t, 4, kt.Task("worker", 4), success(v1beta1.FinishRule{"worker": ranks(0, 2)}))
+	job, pods := running(t, 4, kt.Type("worker", 4), success(v1beta1.FinishRule{"worker": ranks(0, 2)}))
 	down := kt.Edited(job, kt.Replicas("worker", 1))
 	d := plan(t, down, kt.At(time.Minute), pods...)
 	require.Equal(t, []string{"ReleasePod worker-3", "DeletePod worker-3"}, did(d))
@@ -68,7 +68,7 @@ func TestScaledDownJobMayBePausedResumedAndDebugged(t *testing.T) {
 		"pause and resume": {kt.PauseNow(true), kt.PauseNow(false)}, "debug and back": {kt.DebugNow(true), kt.DebugNow(false)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			job, pods := running(t, 3, kt.WithService(), kt.Task("worker", 3, kt.Template(func(p *corev1.PodTemplateSpec) {
+			job, pods := running(t, 3, kt.WithService(), kt.Type("worker", 3, kt.Template(func(p *corev1.PodTemplateSpec) {
 				p.Spec.Containers[0].Args = []string{"$(service.worker[2].host)"}
 			})))
 			job = kt.Edited(job, kt.Replicas("worker", 2))

@@ -11,7 +11,7 @@ import (
 )
 
 func TestRestartScopeJob(t *testing.T) {
-	job, pods := running(t, 3, kt.JobScope, kt.BackoffLimit(2), kt.Task("worker", 3))
+	job, pods := running(t, 3, kt.JobScope, kt.BackoffLimit(2), kt.Type("worker", 3))
 	pods[1] = with(pods[1:2], kt.Exited(0))[0]
 	job = after(job, plan(t, job, kt.At(time.Second), pods...))
 	require.Equal(t, "1", ledger(job.Status, "worker").Succeeded)
@@ -54,7 +54,7 @@ func TestOneDrainOfAJobScopeIsOneDisruptionWhicheverEndIsSeenFirst(t *testing.T)
 	}
 	for name, drained := range tests {
 		t.Run(name, func(t *testing.T) {
-			job := kt.Job(kt.JobScope, kt.BackoffLimit(0), kt.Task("worker", 3), kt.Begun)
+			job := kt.Job(kt.JobScope, kt.BackoffLimit(0), kt.Type("worker", 3), kt.Begun)
 			d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, peers...), kt.Pod(job, "worker", 1, drained...), kt.Pod(job, "worker", 2, peers...))
 			require.Zero(t, d.Status.BackoffCount, "nobody's fault")
 			require.Empty(t, ledger(d.Status, "worker").Failed)
@@ -67,7 +67,7 @@ func TestOneDrainOfAJobScopeIsOneDisruptionWhicheverEndIsSeenFirst(t *testing.T)
 }
 
 func TestADisruptionOfAJobScopeReplacesAll(t *testing.T) {
-	job := kt.Job(kt.JobScope, kt.BackoffLimit(5), kt.Task("worker", 2), kt.Begun)
+	job := kt.Job(kt.JobScope, kt.BackoffLimit(5), kt.Type("worker", 2), kt.Begun)
 	d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Exited(137), kt.Disrupted), kt.Pod(job, "worker", 1, kt.Running))
 	require.Zero(t, d.Status.BackoffCount)
 	require.EqualValues(t, 1, d.Status.DisruptionCount)
@@ -77,7 +77,7 @@ func TestADisruptionOfAJobScopeReplacesAll(t *testing.T) {
 
 // Policy Never forbids to start code again that has started, whatever ended it.
 func TestAFailureUnderPolicyNeverIsFinalBesideADisruption(t *testing.T) {
-	job := kt.Job(kt.JobScope, kt.Task("worker", 1), kt.Task("once", 1, kt.Policy(v1beta1.RestartNever, -1)), success(v1beta1.FinishRule{"worker": ranks(0)}), kt.Begun)
+	job := kt.Job(kt.JobScope, kt.Type("worker", 1), kt.Type("once", 1, kt.Policy(v1beta1.RestartNever, -1)), success(v1beta1.FinishRule{"worker": ranks(0)}), kt.Begun)
 	d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Exited(137), kt.Disrupted), kt.Pod(job, "once", 0, kt.Exited(1)))
 	require.Equal(t, "0", ledger(d.Status, "once").Failed)
 	require.EqualValues(t, 1, d.Status.JobAttempt)
@@ -86,7 +86,7 @@ func TestAFailureUnderPolicyNeverIsFinalBesideADisruption(t *testing.T) {
 
 // In debug mode pods end when their users say so: that replaces one pod, whatever the scope.
 func TestDebugPodOfAJobScopeIsReplacedAlone(t *testing.T) {
-	job := kt.Job(kt.JobScope, kt.Task("worker", 2), kt.DebugNow(true), kt.Begun)
+	job := kt.Job(kt.JobScope, kt.Type("worker", 2), kt.DebugNow(true), kt.Begun)
 	d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Exited(0)), kt.Pod(job, "worker", 1, kt.Running))
 	require.Zero(t, d.Status.JobAttempt)
 	require.Equal(t, []string{"ReleasePod worker-0", "DeletePod worker-0"}, did(d))

@@ -50,7 +50,7 @@ func TestAServiceOfSomebodyElseThatHasTheJobsNameIsNoConflict(t *testing.T) {
 // Pods carry the name of the Service: those of two names would not find each other.
 func TestTheNameOfTheServiceDoesNotChangeUnderPods(t *testing.T) {
 	with := func(change func(*v1beta1.GenericJobStatus)) *v1beta1.GenericJob {
-		job := kt.Job(kt.Task("worker", 2), kt.WithService(), kt.Begun)
+		job := kt.Job(kt.Type("worker", 2), kt.WithService(), kt.Begun)
 		change(&job.Status)
 		return job
 	}

@@ -61,7 +61,7 @@ func helper(main string) func(*v1beta1.ReplicaSpec) {
 
 func TestAnInjectedSidecarThatNeverEndsHoldsNothingUp(t *testing.T) {
 	for code, want := range map[int32]v1beta1.JobPhase{0: v1beta1.JobSucceeded, 9: v1beta1.JobFailed} {
-		job := kt.Job(kt.Task("worker", 1), kt.Begun)
+		job := kt.Job(kt.Type("worker", 1), kt.Begun)
 		pod := kt.Pod(job, "worker", 0, kt.Exited(code), runsIn("istio-proxy"))
 		d := plan(t, job, kt.Start, pod)
 		require.Equal(t, want, d.Status.Phase)
@@ -82,7 +82,7 @@ func TestAnInjectedSidecarIsEndedWhateverTheClocksSay(t *testing.T) {
 	for since, want := range map[time.Duration]time.Duration{
 		-time.Hour: 0, -5 * time.Second: 15 * time.Second, 0: 10 * time.Second, 9 * time.Second: time.Second, 10 * time.Second: 0, time.Hour: 0,
 	} {
-		job := kt.Job(kt.Task("worker", 1), kt.Begun)
+		job := kt.Job(kt.Type("worker", 1), kt.Begun)
 		now := kt.At(2 * time.Hour)
 		d := plan(t, job, now, kt.Pod(job, "worker", 0, kt.ExitedAt(0, now.Add(-since)), runsIn("istio-proxy")))
 		require.Equal(t, v1beta1.JobSucceeded, d.Status.Phase, "the outcome waits for nothing")
@@ -93,7 +93,7 @@ func TestAnInjectedSidecarIsEndedWhateverTheClocksSay(t *testing.T) {
 
 // A replica that has finished waits for its sidecar in a job that goes on, too.
 func TestAnInjectedSidecarOfAFinishedReplicaMayReport(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 2), kt.Begun)
+	job := kt.Job(kt.Type("worker", 2), kt.Begun)
 	job.Status.Ledger = []v1beta1.TaskLedger{{Type: "worker", Succeeded: "0"}}
 	pod := kt.Pod(job, "worker", 0, kt.Exited(0), runsIn("istio-proxy"))
 	require.NotContains(t, did(plan(t, job, kt.At(9*time.Second), pod, kt.Pod(job, "worker", 1, kt.Running))), "EndPod worker-0")
@@ -102,7 +102,7 @@ func TestAnInjectedSidecarOfAFinishedReplicaMayReport(t *testing.T) {
 
 // Clean-up leaves it the same time. A pod that is deleted takes what has not been reported along.
 func TestAnInjectedSidecarMayReportBeforeTheCleanUp(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 1), kt.Begun, cleanUp(v1beta1.CleanUpAll))
+	job := kt.Job(kt.Type("worker", 1), kt.Begun, cleanUp(v1beta1.CleanUpAll))
 	pod := kt.Pod(job, "worker", 0, kt.Exited(0), runsIn("istio-proxy"))
 	d := plan(t, job, kt.Start, pod)
 	require.Equal(t, v1beta1.JobSucceeded, d.Status.Phase)
@@ -111,7 +111,7 @@ func TestAnInjectedSidecarMayReportBeforeTheCleanUp(t *testing.T) {
 }
 
 func TestAnInjectedSidecarDecidesNothing(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 1), kt.Begun)
+	job := kt.Job(kt.Type("worker", 1), kt.Begun)
 	d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Exited(0), exitedIn("istio-proxy", 1)))
 	require.Equal(t, v1beta1.JobSucceeded, d.Status.Phase, "its failure fails nobody")
 
@@ -121,7 +121,7 @@ func TestAnInjectedSidecarDecidesNothing(t *testing.T) {
 
 func TestTheKubeletSaysFirstWhyCodeHasExitedAsIfItWasToldToGo(t *testing.T) {
 	for _, code := range []int32{137, 143} {
-		job := kt.Job(kt.Task("worker", 1), kt.Begun)
+		job := kt.Job(kt.Type("worker", 1), kt.Begun)
 		pod := kt.Pod(job, "worker", 0, kt.Exited(code), runsIn("istio-proxy"))
 		d := plan(t, job, kt.Start, pod)
 		require.Equal(t, v1beta1.JobRunning, d.Status.Phase, "it may be evicting the pod")
@@ -141,7 +141,7 @@ func TestTheKubeletSaysFirstWhyCodeHasExitedAsIfItWasToldToGo(t *testing.T) {
 }
 
 func TestASecondPodOfAFinishedReplicaIsStoppedThoughItsSidecarRuns(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 2), kt.Begun)
+	job := kt.Job(kt.Type("worker", 2), kt.Begun)
 	job.Status.Ledger = []v1beta1.TaskLedger{{Type: "worker", Succeeded: "0"}}
 	d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Running, runsIn("istio-proxy")), kt.Pod(job, "worker", 1, kt.Running))
 	require.Equal(t, []string{"StopPod worker-0"}, did(d))
@@ -162,7 +162,7 @@ func TestASuccessIsSafeWhileANativeSidecarDrains(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			for _, policy := range []func(*v1beta1.ReplicaSpec){never, kt.Policy(v1beta1.RestartOnFailure, 3)} {
-				job := kt.Job(kt.Task("worker", 2, policy), kt.Begun)
+				job := kt.Job(kt.Type("worker", 2, policy), kt.Begun)
 				tc.job(job)
 				d := plan(t, job, asked.Add(time.Second), kt.Pod(job, "worker", 0, drains(0, kt.Start), tc.pod), kt.Pod(job, "worker", 1, kt.Running))
 				ok := ledger(d.Status, "worker").Succeeded
@@ -179,7 +179,7 @@ func TestASuccessIsSafeWhileANativeSidecarDrains(t *testing.T) {
 }
 
 func TestAContainerThatTheKubeletMayStartAgainHasNotEnded(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 1, kt.Template(func(p *corev1.PodTemplateSpec) {
+	job := kt.Job(kt.Type("worker", 1, kt.Template(func(p *corev1.PodTemplateSpec) {
 		p.Spec.Containers[0].RestartPolicy = ptr.To(corev1.ContainerRestartPolicyNever)
 		p.Spec.Containers[0].RestartPolicyRules = []corev1.ContainerRestartRule{{Action: corev1.ContainerRestartRuleActionRestart}}
 	})), kt.Begun)
@@ -201,7 +201,7 @@ func TestTheMainContainerIsTheOutcome(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			job := kt.Job(kt.Task("worker", 1, helper(tc.main)), kt.Begun)
+			job := kt.Job(kt.Type("worker", 1, helper(tc.main)), kt.Begun)
 			d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Exited(tc.code), exitedIn("helper", tc.helper)))
 			require.Equal(t, tc.want, d.Status.Phase)
 			require.Contains(t, condition(d.Status, v1beta1.ConditionReplicaFailure).Message, tc.message)
@@ -210,7 +210,7 @@ func TestTheMainContainerIsTheOutcome(t *testing.T) {
 }
 
 func TestATemplatesOwnSidecarIsWaitedForAndNamed(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 1, helper("main")), kt.Begun)
+	job := kt.Job(kt.Type("worker", 1, helper("main")), kt.Begun)
 	d := plan(t, job, kt.At(time.Minute), kt.Pod(job, "worker", 0, kt.Exited(0), runsIn("helper")))
 	require.Equal(t, v1beta1.JobRunning, d.Status.Phase)
 	require.Contains(t, condition(d.Status, v1beta1.ConditionRunning).Message,
@@ -219,7 +219,7 @@ func TestATemplatesOwnSidecarIsWaitedForAndNamed(t *testing.T) {
 }
 
 func TestAnInjectedInitContainerIsNoCodeThatHasStarted(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 1, kt.Policy(v1beta1.RestartNever, -1)), kt.Begun)
+	job := kt.Job(kt.Type("worker", 1, kt.Policy(v1beta1.RestartNever, -1)), kt.Begun)
 	d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Disrupted, kt.FailedWithout("Evicted"), func(p *corev1.Pod) {
 		p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "istio-init", State: corev1.ContainerState{
 			Terminated: &corev1.ContainerStateTerminated{ExitCode: 1},
@@ -231,7 +231,7 @@ func TestAnInjectedInitContainerIsNoCodeThatHasStarted(t *testing.T) {
 }
 
 func TestItsOwnLimitIsItsOwnFault(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 1, kt.Policy(v1beta1.RestartOnFailure, 1)), kt.Begun)
+	job := kt.Job(kt.Type("worker", 1, kt.Policy(v1beta1.RestartOnFailure, 1)), kt.Begun)
 	evicted := func(p *corev1.Pod) {
 		kt.Exited(137)(p)
 		kt.FailedWithout("Evicted")(p)
@@ -244,7 +244,7 @@ func TestItsOwnLimitIsItsOwnFault(t *testing.T) {
 }
 
 func TestAPodThatHangsOnAHealthyNodeIsNotDoubled(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 1, kt.Policy(v1beta1.RestartOnFailure, 1)), kt.Begun)
+	job := kt.Job(kt.Type("worker", 1, kt.Policy(v1beta1.RestartOnFailure, 1)), kt.Begun)
 	w := kernel.World{Job: job, Now: kt.At(time.Hour), Settings: kt.Settings, Nodes: map[string]podstate.Node{"node": {Answers: true}},
 		Pods: []*corev1.Pod{kt.Pod(job, "worker", 0, kt.Running, kt.Marked, kt.Deleted(kt.Start, 30*time.Second))}}
 	d := planWorld(t, w)
@@ -257,7 +257,7 @@ func TestAPodThatHangsOnAHealthyNodeIsNotDoubled(t *testing.T) {
 }
 
 func TestANodeThatRejectsAgainAndAgainIsNoFreeRestartForEver(t *testing.T) {
-	job, now := kt.Job(kt.Task("worker", 1), kt.Begun), kt.Start
+	job, now := kt.Job(kt.Type("worker", 1), kt.Begun), kt.Start
 	rejected := func(p *corev1.Pod) {
 		kt.FailedWithout("SysctlForbidden")(p)
 		p.Status.Message = "forbidden sysctl: kernel.shm_rmid_forced not allowlisted"
@@ -281,7 +281,7 @@ func TestANodeThatRejectsAgainAndAgainIsNoFreeRestartForEver(t *testing.T) {
 
 func TestSkipInitContainerKeepsNativeSidecars(t *testing.T) {
 	always := corev1.ContainerRestartPolicyAlways
-	job := kt.Job(kt.Task("worker", 1, kt.Template(func(p *corev1.PodTemplateSpec) {
+	job := kt.Job(kt.Type("worker", 1, kt.Template(func(p *corev1.PodTemplateSpec) {
 		p.Spec.InitContainers = []corev1.Container{{Name: "download"}, {Name: "proxy", RestartPolicy: &always}}
 	})), kt.DebugNow(true, v1beta1.ReplicaDebugSet{Type: "worker", SkipInitContainer: true}), kt.Begun)
 	pod := kt.Pod(job, "worker", 0)
@@ -302,7 +302,7 @@ func TestAFailureInPlaceCountsThoughItsPodIsDeletedWhileItsProxyRuns(t *testing.
 		"nobody can tell which first":  {asked, 0, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			job, pods := running(t, 2, kt.Task("worker", 2), kt.InPlace, kt.BackoffLimit(5))
+			job, pods := running(t, 2, kt.Type("worker", 2), kt.InPlace, kt.BackoffLimit(5))
 			going := with(pods[:1], drains(1, test.ended), kt.Deleted(asked, 30*time.Second))[0]
 			d := plan(t, job, asked.Add(5*time.Second), going, pods[1])
 			require.Zero(t, d.Status.BackoffCount+d.Status.DisruptionCount, "it is known when the pod has ended")

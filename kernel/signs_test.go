@@ -148,7 +148,7 @@ func TestAJobThatTellsNoProgressYetIsAskedMoreOften(t *testing.T) {
 
 // A job starts when its first pod is created, which may wait for a node or its image for an hour.
 func TestCodeThatStartsLateIsAskedOftenToo(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 1), kt.Begun)
+	job := kt.Job(kt.Type("worker", 1), kt.Begun)
 	job = after(job, plan(t, job, kt.At(m), kt.Pods(job, "worker", 1, waitingFor("ContainerCreating"))...))
 	job = after(job, plan(t, job, kt.At(15*m), kt.Pods(job, "worker", 1, kt.Running)...))
 	require.Equal(t, 10*s, kernel.AskInterval(job, kt.At(25*m-s)))

@@ -67,7 +67,7 @@ func TestALostNodeIsNotRunningNormally(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			job := kt.Job(kt.Task("worker", int32(len(tc.pods))), kt.Begun)
+			job := kt.Job(kt.Type("worker", int32(len(tc.pods))), kt.Begun)
 			var pods []*corev1.Pod
 			for rank, option := range tc.pods {
 				pods = append(pods, kt.Pod(job, "worker", rank, option))
@@ -92,7 +92,7 @@ func TestAPodThatIsNotReadyHasNotLostItsNode(t *testing.T) {
 		"it has no node":       func(p *corev1.Pod) { p.Spec.NodeName = "" },
 		"containers not there": func(p *corev1.Pod) { p.Status.Conditions = p.Status.Conditions[:1] },
 	} {
-		p := kt.Pod(kt.Job(kt.Task("worker", 1)), "worker", 0, lost("n1"))
+		p := kt.Pod(kt.Job(kt.Type("worker", 1)), "worker", 0, lost("n1"))
 		require.NotNil(t, podstate.Judge{}.NotReadyNode(podstate.Pod{Pod: p}))
 		change(p)
 		require.Nil(t, podstate.Judge{}.NotReadyNode(podstate.Pod{Pod: p}), name)
@@ -101,7 +101,7 @@ func TestAPodThatIsNotReadyHasNotLostItsNode(t *testing.T) {
 
 // A pod that is being deleted says the same of its node, and when that ends. So does one that nobody may delete by force.
 func TestALostNodeIsToldToTheEnd(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 2), kt.Begun)
+	job := kt.Job(kt.Type("worker", 2), kt.Begun)
 	deleting := kt.Pod(job, "worker", 1, lost("n1", forSeconds(30)...), func(p *corev1.Pod) {
 		p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &metav1.Time{Time: kt.At(2 * time.Minute)}, ptr.To[int64](30)
 	})
@@ -121,7 +121,7 @@ func TestALostNodeIsToldToTheEnd(t *testing.T) {
 	require.Zero(t, kernel.Plan(w).Status.BackoffCount)
 
 	w.Settings.ForceReplaceAfter, w.Pods = 0, pods[:1]
-	job = kt.Job(kt.Task("worker", 1), kt.Begun)
+	job = kt.Job(kt.Type("worker", 1), kt.Begun)
 	w.Job = job
 	require.Equal(t, "Node n1 is not Ready since 2026-01-01T00:01:00Z: nobody knows whether replica worker-0 runs. If it stays so, Kubernetes deletes its pods from 2026-01-01T00:06:00Z on. "+
 		"The operator waits until they are gone, for its flag --force-replace-after is 0.", condition(kernel.Plan(w).Status, v1beta1.ConditionRunning).Message)

@@ -27,7 +27,7 @@ func conditions(s v1beta1.GenericJobStatus) []string {
 const allFine = "All pods are running normally or have completed successfully."
 
 func TestConditionsAreInT9ksOrderAndWords(t *testing.T) {
-	begun := kt.Job(kt.Task("worker", 2), failure(v1beta1.FinishRule{"worker": ranks(0)}), kt.Begun)
+	begun := kt.Job(kt.Type("worker", 2), failure(v1beta1.FinishRule{"worker": ranks(0)}), kt.Begun)
 	pod := spec.PodName(begun, "worker", 0)
 	tests := map[string]struct {
 		job  *v1beta1.GenericJob
@@ -93,7 +93,7 @@ func TestWhyPodsDoNotRun(t *testing.T) {
 			}}}
 		}
 	}
-	job := kt.Job(kt.Task("worker", 1), kt.Begun)
+	job := kt.Job(kt.Type("worker", 1), kt.Begun)
 	pod := spec.PodName(job, "worker", 0)
 	tests := map[string]struct {
 		pod             kt.PodOption
@@ -153,7 +153,7 @@ const (
 )
 
 func TestRowsAndAggregate(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 8), success(v1beta1.FinishRule{"worker": ranks(7)}), kt.Begun)
+	job := kt.Job(kt.Type("worker", 8), success(v1beta1.FinishRule{"worker": ranks(7)}), kt.Begun)
 	unknown := func(p *corev1.Pod) { kt.Scheduled(p); p.Status.Phase = corev1.PodUnknown }
 	pods := []*corev1.Pod{
 		kt.Pod(job, "worker", 0, kt.Running), kt.Pod(job, "worker", 1, kt.Exited(0)), kt.Pod(job, "worker", 2, kt.Exited(3)),
@@ -191,7 +191,7 @@ func TestRowsAndAggregate(t *testing.T) {
 }
 
 func TestLargeJobsKeepRowsThatNeedAttention(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 1500), success(v1beta1.FinishRule{"worker": ranks(0)}), kt.Begun)
+	job := kt.Job(kt.Type("worker", 1500), success(v1beta1.FinishRule{"worker": ranks(0)}), kt.Begun)
 	pods := kt.Pods(job, "worker", 1500, kt.Running)
 	pods[7], pods[1400] = kt.Pod(job, "worker", 7, kt.Exited(1)), kt.Pod(job, "worker", 1400, kt.Exited(1))
 	s := plan(t, job, kt.At(time.Minute), pods...).Status
@@ -211,7 +211,7 @@ func TestLargeJobsKeepRowsThatNeedAttention(t *testing.T) {
 
 // A job in which nothing happens costs nothing: no write, no action, no wake-up.
 func TestQuietJobsAreQuiet(t *testing.T) {
-	worker := kt.Task("worker", 2, kt.Policy(onFailure, 3))
+	worker := kt.Type("worker", 2, kt.Policy(onFailure, 3))
 	named := failure(v1beta1.FinishRule{"worker": ranks(1)})
 	paused := kt.PauseNow(true)
 	tests := map[string]struct {
@@ -223,15 +223,15 @@ func TestQuietJobsAreQuiet(t *testing.T) {
 		"running":   {job: kt.Job(worker, kt.WithService()), pods: func(j *v1beta1.GenericJob) []*corev1.Pod { return kt.Pods(j, "worker", 2, kt.Running) }, phase: "Running"},
 		"starting":  {job: kt.Job(worker), pods: func(j *v1beta1.GenericJob) []*corev1.Pod { return kt.Pods(j, "worker", 2) }, phase: "Pending"},
 		"succeeded": {job: kt.Job(worker), pods: func(j *v1beta1.GenericJob) []*corev1.Pod { return kt.Pods(j, "worker", 2, kt.Exited(0), kt.Released) }, phase: "Succeeded"},
-		"failed": {job: kt.Job(kt.Task("worker", 2)), pods: func(j *v1beta1.GenericJob) []*corev1.Pod { return kt.Pods(j, "worker", 2, kt.Exited(1), kt.Released) },
+		"failed": {job: kt.Job(kt.Type("worker", 2)), pods: func(j *v1beta1.GenericJob) []*corev1.Pod { return kt.Pods(j, "worker", 2, kt.Exited(1), kt.Released) },
 			phase: "Failed"},
-		"invalid":             {job: kt.Job(kt.Task("worker", 0)), phase: "Failed"},
+		"invalid":             {job: kt.Job(kt.Type("worker", 0)), phase: "Failed"},
 		"paused":              {job: kt.Job(worker), edit: paused, phase: "Paused"},
 		"paused at the start": {job: kt.Job(worker, paused), phase: "Paused"},
 		"debugged":            {job: kt.Job(worker, kt.DebugNow(true)), pods: func(j *v1beta1.GenericJob) []*corev1.Pod { return kt.Pods(j, "worker", 2, kt.Running) }, phase: "Running"},
 		"a scale that is refused": {job: kt.Job(worker, named), edit: kt.Replicas("worker", 1),
 			pods: func(j *v1beta1.GenericJob) []*corev1.Pod { return kt.Pods(j, "worker", 2, kt.Running) }, phase: "Running"},
-		"one failed, one runs": {job: kt.Job(kt.Task("worker", 2), success(v1beta1.FinishRule{"worker": ranks(1)})),
+		"one failed, one runs": {job: kt.Job(kt.Type("worker", 2), success(v1beta1.FinishRule{"worker": ranks(1)})),
 			pods: func(j *v1beta1.GenericJob) []*corev1.Pod {
 				return []*corev1.Pod{kt.Pod(j, "worker", 0, kt.Exited(1), kt.Released), kt.Pod(j, "worker", 1, kt.Running)}
 			}, phase: "Running"},
@@ -270,7 +270,7 @@ func TestQuietJobsAreQuiet(t *testing.T) {
 }
 
 func TestTransitionTimesChangeWithTheStatusOnly(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 1), kt.Begun)
+	job := kt.Job(kt.Type("worker", 1), kt.Begun)
 	job = after(job, plan(t, job, kt.At(10*time.Second), kt.Pods(job, "worker", 1, kt.Running)...))
 	require.Equal(t, kt.At(10*time.Second), condition(job.Status, v1beta1.ConditionRunning).LastTransitionTime.Time)
 	require.Equal(t, kt.Start, condition(job.Status, v1beta1.ConditionInitialized).LastTransitionTime.Time)
@@ -279,7 +279,7 @@ func TestTransitionTimesChangeWithTheStatusOnly(t *testing.T) {
 }
 
 func TestEvents(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 1, kt.Policy(onFailure, 1)))
+	job := kt.Job(kt.Type("worker", 1, kt.Policy(onFailure, 1)))
 	pod := spec.PodName(job, "worker", 0)
 	step := func(now time.Duration, want []kernel.Event, pods ...*corev1.Pod) {
 		t.Helper()

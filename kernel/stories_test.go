@@ -21,12 +21,12 @@ const s, m = time.Second, time.Minute
 
 // masterAndWorkers is a job of one master, whose success is the job's, and three workers.
 func masterAndWorkers(options ...kt.JobOption) *v1beta1.GenericJob {
-	return kt.Job(append([]kt.JobOption{kt.Task("master", 1), kt.Task("worker", 3, kt.Policy(onFailure, 1)), kt.WithService(),
+	return kt.Job(append([]kt.JobOption{kt.Type("master", 1), kt.Type("worker", 3, kt.Policy(onFailure, 1)), kt.WithService(),
 		success(v1beta1.FinishRule{"master": ranks(0)}), failure(v1beta1.FinishRule{"worker": ranks(0)})}, options...)...)
 }
 
 func workers(n int32, options ...kt.JobOption) *v1beta1.GenericJob {
-	return kt.Job(append([]kt.JobOption{kt.Task("worker", n, kt.Policy(onFailure, -1))}, options...)...)
+	return kt.Job(append([]kt.JobOption{kt.Type("worker", n, kt.Policy(onFailure, -1))}, options...)...)
 }
 
 // Each story is the life of a job, one line a step. To rewrite them after a change that is meant, and then read the diff:

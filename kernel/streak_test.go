@@ -12,7 +12,7 @@ import (
 )
 
 func TestRollingDrainsDoNotReplaceAllPods(t *testing.T) {
-	job, _ := running(t, 8, kt.Task("worker", 8), kt.InPlace, kt.JobScope, kt.BackoffLimit(3))
+	job, _ := running(t, 8, kt.Type("worker", 8), kt.InPlace, kt.JobScope, kt.BackoffLimit(3))
 	for drained := range 6 {
 		now := kt.At(time.Duration(drained+1) * 6 * time.Minute)
 		pods := kt.Pods(job, "worker", 8, kt.Running, kt.StartedAt(now.Add(-5*time.Minute)), withIP)
@@ -32,7 +32,7 @@ func TestRollingDrainsDoNotReplaceAllPods(t *testing.T) {
 
 // All members have lived as long, so the short lives of another rank before are over, too.
 func TestAQuietDayEndsTheStreakOfAllMembers(t *testing.T) {
-	job := kt.Job(kt.JobScope, kt.BackoffLimit(30), kt.Task("worker", 2), kt.Begun)
+	job := kt.Job(kt.JobScope, kt.BackoffLimit(30), kt.Type("worker", 2), kt.Begun)
 	job = after(job, plan(t, job, kt.Start, kt.Pods(job, "worker", 2, kt.Running)...))
 	job.Status.JobAttempt = 9
 	job.Status.Ledger = []v1beta1.TaskLedger{{Type: "worker", Replicas: []v1beta1.RankRecord{{Rank: 0, Streak: 9}}}}
@@ -46,7 +46,7 @@ func TestAQuietDayEndsTheStreakOfAllMembers(t *testing.T) {
 
 // A container that has not failed is as old as its pod: what counts is since when its present code has run.
 func TestShortLivesInTurnsAreAStreakInPlace(t *testing.T) {
-	job, pods := running(t, 2, kt.Task("worker", 2), kt.InPlace, kt.JobScope, kt.BackoffLimit(9))
+	job, pods := running(t, 2, kt.Type("worker", 2), kt.InPlace, kt.JobScope, kt.BackoffLimit(9))
 	job.Status.JobAttempt = 1
 	job.Status.InPlace = &v1beta1.InPlaceStatus{StartedJobAttempt: 1, BarrierTime: &metav1.MicroTime{Time: kt.At(time.Hour)}, RestartTime: &metav1.MicroTime{Time: kt.At(time.Hour)}}
 	job.Status.Ledger = []v1beta1.TaskLedger{{Type: "worker", Replicas: []v1beta1.RankRecord{{Rank: 0, Streak: 1, Restarts: 1}}}}

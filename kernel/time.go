@@ -52,7 +52,7 @@ func lossOf(draft ledger.Draft, replicas *roster.Roster, recorded *outcomes, v v
 func firstLost(recorded *outcomes) (first *end, at time.Time) {
 	for i := range recorded.ended {
 		e := &recorded.ended[i]
-		if e.succeeded() || e.account.Auxiliary || recorded.uncountedFor > 0 {
+		if e.hasSucceeded() || e.account.Auxiliary || recorded.uncountedFor > 0 {
 			continue
 		}
 		if ended := trainedUntil(e); !ended.IsZero() && (at.IsZero() || ended.Before(at)) {
@@ -81,31 +81,31 @@ func trainedUntil(e *end) time.Time {
 func causeOfLoss(e *end) v1beta1.TimeCause {
 	f := e.root().pod.Record()
 	switch disrupted := e.countsAs == ledger.Disruption; {
-	case disrupted && (e.state == podstate.Lost || e.pod.LostItsNode()):
+	case disrupted && (e.state == podstate.Lost || e.pod.HasLostItsNode()):
 		return v1beta1.TimeLostToNode
 	case disrupted:
 		return v1beta1.TimeLostToDisruption
-	case podstate.Hung(&f):
+	case podstate.IsHang(&f):
 		return v1beta1.TimeLostToHang
 	default:
 		return v1beta1.TimeLostToRestart
 	}
 }
 
-// spendTime writes into the draft what the job's time is spent on from now on, or since the loss.
-func spendTime(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Verdict, l loss) {
+// noteTime writes into the draft what the job's time is spent on from now on, or since the loss.
+func noteTime(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Verdict, l loss) {
 	if v.Course == verdict.AlreadyFinished {
 		return
 	}
 	draft.KeepTime(w.Now)
 	if l.hadTrained {
-		draft.Trained(l.ranSince, w.Now)
+		draft.NoteTraining(l.ranSince, w.Now)
 	}
 	if p, from := presentUse(w, draft, replicas, v, l); !v.EndsJob() || p.Loss != "" {
 		if (p.Paused || p.Queued) && p.Loss != "" && !l.beganAt.IsZero() {
-			draft.Lost(p.Loss, l.beganAt, w.Now)
+			draft.NoteLoss(p.Loss, l.beganAt, w.Now)
 		}
-		draft.Spend(p, from, w.Now)
+		draft.SetPresent(p, from, w.Now)
 	}
 	if v.EndsJob() {
 		draft.EndTime(w.Now)
@@ -169,7 +169,7 @@ type running struct {
 // add counts a replica if its code runs.
 func (r *running) add(t *roster.Type, rank int) {
 	pod := t.Pods[rank]
-	if pod == nil || t.Auxiliary || t.Finished(rank) || pod.Status.Phase != corev1.PodRunning {
+	if pod == nil || t.Auxiliary || t.HasFinished(rank) || pod.Status.Phase != corev1.PodRunning {
 		return
 	}
 	if at, all := t.Pod(rank).StartedAt(); all {
@@ -184,7 +184,7 @@ func (r *running) count(replicas *roster.Roster) {
 	for i := range replicas.Types {
 		t := &replicas.Types[i]
 		for rank := range t.Pods {
-			if podStateOf(replicas, t, rank) == podstate.Alive {
+			if state, matters := podStateOf(replicas, t, rank); matters && state == podstate.Alive {
 				r.add(t, rank)
 			}
 		}
@@ -197,7 +197,7 @@ func runsSince(job *v1beta1.GenericJob, l *ledger.Ledger, replicas *roster.Roste
 	if !l.BarrierIsOpen() {
 		return time.Time{}, false
 	}
-	if restarts || l.InPlace() {
+	if restarts || l.RestartsInPlace() {
 		r.count(replicas)
 	}
 	need := l.Unfinished() - l.AuxiliaryReplicas()
@@ -208,14 +208,14 @@ func runsSince(job *v1beta1.GenericJob, l *ledger.Ledger, replicas *roster.Roste
 }
 
 // ranTogether reports whether all replicas had started before one of them ended, and when the last one started.
-func ranTogether(l ledger.Draft, replicas *roster.Roster, ended []end) (since time.Time, did bool) {
+func ranTogether(l ledger.Draft, replicas *roster.Roster, ended []end) (since time.Time, together bool) {
 	for i := range replicas.Types {
 		t := &replicas.Types[i]
 		for rank, pod := range t.Pods {
-			if t.Auxiliary || pod == nil && t.Finished(rank) {
+			if t.Auxiliary || pod == nil && t.HasFinished(rank) {
 				continue
 			}
-			if pod == nil || !t.Finished(rank) && replicas.IsToBeReplaced(t, rank) {
+			if pod == nil || !t.HasFinished(rank) && replicas.IsToBeReplaced(t, rank) {
 				return time.Time{}, false
 			}
 			at, all := startOf(t, rank, ended)

@@ -35,7 +35,7 @@ func failedAt(start, end time.Duration) kt.PodOption {
 
 // fresh is a job of two replicas that was just created.
 func fresh(options ...kt.JobOption) *v1beta1.GenericJob {
-	job := kt.Job(append([]kt.JobOption{kt.Task("worker", 2, kt.Policy(v1beta1.RestartOnFailure, 9))}, options...)...)
+	job := kt.Job(append([]kt.JobOption{kt.Type("worker", 2, kt.Policy(v1beta1.RestartOnFailure, 9))}, options...)...)
 	job.CreationTimestamp = metav1.NewTime(kt.Start)
 	return job
 }
@@ -51,16 +51,16 @@ func look(t *testing.T, job *v1beta1.GenericJob, at time.Duration, pods ...*core
 // requireWhole checks that the shares of a job's time are its age.
 func requireWhole(t *testing.T, job *v1beta1.GenericJob) {
 	t.Helper()
-	is, sum := job.Status.Time, int64(0)
-	if is == nil {
+	got, sum := job.Status.Time, int64(0)
+	if got == nil {
 		return
 	}
 	for _, cause := range v1beta1.TimeCauses {
-		sum += *is.Of(cause)
+		sum += *got.Of(cause)
 	}
-	require.Equal(t, sum, is.Total)
-	if is.Open != nil {
-		require.Equal(t, is.Since.Add(time.Duration(sum)*time.Second), is.Open.Since.Time)
+	require.Equal(t, sum, got.Total)
+	if got.Open != nil {
+		require.Equal(t, got.Since.Add(time.Duration(sum)*time.Second), got.Open.Since.Time)
 	}
 }
 
@@ -172,7 +172,7 @@ func TestTimeIsProductiveUntilCodeEnds(t *testing.T) {
 	require.EqualValues(t, 3, grown.Status.Time.Open.Replicas)
 	require.EqualValues(t, 360, grown.Status.Time.ReplicaSeconds.Total)
 
-	final := kt.Job(kt.Task("worker", 2, kt.Policy(v1beta1.RestartNever, 0)), kt.Spec(func(s *v1beta1.GenericJobSpec) {
+	final := kt.Job(kt.Type("worker", 2, kt.Policy(v1beta1.RestartNever, 0)), kt.Spec(func(s *v1beta1.GenericJobSpec) {
 		s.FailureRules = []v1beta1.FinishRule{{"worker": {intstr.FromInt32(0)}}}
 		s.SuccessRules = []v1beta1.FinishRule{{"worker": {intstr.FromInt32(0)}}}
 	}))
@@ -244,7 +244,7 @@ func TestWhoWaitsAtTheBarrierDoesNotTrain(t *testing.T) {
 
 // One start writes once more at most, and 5,000 replicas cost no more than two.
 func TestTimeIsSmall(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 5000, kt.Policy(v1beta1.RestartOnFailure, 9), kt.Template(func(p *corev1.PodTemplateSpec) {
+	job := kt.Job(kt.Type("worker", 5000, kt.Policy(v1beta1.RestartOnFailure, 9), kt.Template(func(p *corev1.PodTemplateSpec) {
 		p.Spec.Containers[0].Resources.Limits = corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("8")}
 	})))
 	job.CreationTimestamp = metav1.NewTime(kt.Start)

@@ -43,7 +43,7 @@ func imageOf(replicaType, image string) kt.JobOption {
 
 // unstarted is a job of two workers with a status, whose pods wait for their image.
 func unstarted(options ...kt.JobOption) (*v1beta1.GenericJob, []*corev1.Pod) {
-	job := kt.Job(append([]kt.JobOption{kt.Task("worker", 2, kt.Policy(onFailure, 3)), kt.Begun}, options...)...)
+	job := kt.Job(append([]kt.JobOption{kt.Type("worker", 2, kt.Policy(onFailure, 3)), kt.Begun}, options...)...)
 	return job, kt.Pods(job, "worker", 2, waitingFor("ImagePullBackOff"))
 }
 
@@ -127,7 +127,7 @@ func TestWhichEditsBringNewPods(t *testing.T) {
 }
 
 func TestWhenCodeHasStarted(t *testing.T) {
-	store := kt.Task("store", 1, func(r *v1beta1.ReplicaSpec) { r.Auxiliary = true })
+	store := kt.Type("store", 1, func(r *v1beta1.ReplicaSpec) { r.Auxiliary = true })
 	for name, tc := range map[string]struct {
 		of      kt.PodOption
 		started bool
@@ -221,7 +221,7 @@ func TestCodeThatHasNotStartedMayStartUnderNever(t *testing.T) {
 		"the code ran":               {"containerd://1", v1beta1.JobFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			job := kt.Job(kt.Task("worker", 1, kt.Policy(v1beta1.RestartNever, -1)), kt.Begun)
+			job := kt.Job(kt.Type("worker", 1, kt.Policy(v1beta1.RestartNever, -1)), kt.Begun)
 			d := plan(t, job, kt.At(time.Minute), kt.Pod(job, "worker", 0, kt.Exited(137), kt.Deleted(kt.Start, 30*time.Second), func(p *corev1.Pod) {
 				c := &p.Status.ContainerStatuses[0]
 				c.ContainerID, c.State.Terminated.Reason, c.State.Terminated.FinishedAt = tc.id, "ContainerStatusUnknown", metav1.Time{}

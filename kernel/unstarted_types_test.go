@@ -38,7 +38,7 @@ func TestAnEditBeforeCodeHasStartedMayRenameOrRemoveContainers(t *testing.T) {
 	for edit, edited := range edits {
 		for state, of := range states {
 			t.Run(fmt.Sprintf("%s, and its pod %s", edit, state), func(t *testing.T) {
-				job := kt.Job(kt.Task("worker", 2, kt.Policy(onFailure, 3)), containers("main", "helper"), kt.Begun)
+				job := kt.Job(kt.Type("worker", 2, kt.Policy(onFailure, 3)), containers("main", "helper"), kt.Begun)
 				pods := kt.Pods(job, "worker", 2, waitingFor("ErrImagePull"))
 				job = kt.Edited(after(job, plan(t, job, kt.At(time.Minute), pods...)), edited)
 				pods[0] = kt.Pod(job, "worker", 0, of)
@@ -70,7 +70,7 @@ func TestAnEditBeforeCodeHasStartedMayRenameAType(t *testing.T) {
 	for state, of := range states {
 		for _, paused := range []bool{false, true} {
 			t.Run(fmt.Sprintf("its pod %s, paused: %t", state, paused), func(t *testing.T) {
-				job := kt.Job(kt.Task("worker", 1, kt.Policy(onFailure, 3)), kt.Task("ps", 1, kt.Policy(onFailure, 3)))
+				job := kt.Job(kt.Type("worker", 1, kt.Policy(onFailure, 3)), kt.Type("ps", 1, kt.Policy(onFailure, 3)))
 				pods := []*corev1.Pod{kt.Pod(job, "worker", 0, waitingFor("ErrImagePull")), kt.Pod(job, "ps", 0, of)}
 				if paused {
 					kt.Begun(job)
@@ -121,7 +121,7 @@ func TestAnEditAfterWhichAJobQueuesAgainTakesBackWhatCannotStart(t *testing.T) {
 
 // A program that cannot be executed has not started, and has failed for good under Never. An edit does not undo that.
 func TestAnEditDoesNotTakeBackWhatHasFailedForGood(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 2, kt.Policy(v1beta1.RestartNever, 0)), kt.Spec(func(s *v1beta1.GenericJobSpec) {
+	job := kt.Job(kt.Type("worker", 2, kt.Policy(v1beta1.RestartNever, 0)), kt.Spec(func(s *v1beta1.GenericJobSpec) {
 		s.SuccessRules = []v1beta1.FinishRule{{"worker": {intstr.FromInt32(1)}}}
 		s.FailureRules = s.SuccessRules
 	}), kt.Begun)

@@ -4,6 +4,8 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,7 +15,7 @@ import (
 )
 
 // notStages are calls in Plan that are no stage: they look something up, or put results together.
-var notStages = []string{"Avoiding", "FirstCreated", "Over", "HaveStarted", "forgetSeries", "append", "unordered", "creates", "changes", "soonest"}
+var notStages = []string{"Avoiding", "FirstCreated", "IsOver", "HaveStarted", "forgetSeries", "append", "unordered", "creates", "changes", "soonest"}
 
 // callsIn returns the names of the functions that a function calls, in the order in which they run.
 func callsIn(t *testing.T, file, function string) (calls []string) {
@@ -21,8 +23,8 @@ func callsIn(t *testing.T, file, function string) (calls []string) {
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
 	require.NoError(t, err)
 	for _, d := range parsed.Decls {
-		f, is := d.(*ast.FuncDecl)
-		if !is || f.Name.Name != function {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok || f.Name.Name != function {
 			continue
 		}
 		var inner []func()
@@ -33,7 +35,7 @@ func callsIn(t *testing.T, file, function string) (calls []string) {
 				return false
 			}
 			end := func() {}
-			if call, is := n.(*ast.CallExpr); is {
+			if call, ok := n.(*ast.CallExpr); ok {
 				switch called := call.Fun.(type) {
 				case *ast.Ident:
 					end = func() { calls = append(calls, called.Name) }
@@ -66,4 +68,25 @@ func TestTheWalkHasTheStagesOfPlanInTheirOrder(t *testing.T) {
 		}
 	}
 	require.Equal(t, stages, told)
+}
+
+// Each file of this package stands once in the table of doc.go, with stages that there are and a test that there is.
+func TestTheTableHasEachFile(t *testing.T) {
+	text, err := os.ReadFile("doc.go")
+	require.NoError(t, err)
+	_, table, found := strings.Cut(string(text), "//\tfile  ")
+	require.True(t, found)
+	table, _, _ = strings.Cut(table, "\n//\n")
+	stages := append(callsIn(t, "plan.go", "Plan"), "all", "the caller", "kubectl gj why")
+	var files []string
+	for _, row := range strings.Split(table, "\n")[1:] {
+		cells := regexp.MustCompile(` {2,}`).Split(strings.TrimPrefix(row, "//\t"), -1)
+		require.Len(t, cells, 4, row)
+		require.Subset(t, stages, strings.Split(cells[1], ", "), row)
+		require.FileExists(t, cells[3], row)
+		files = append(files, cells[0])
+	}
+	there, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	require.Equal(t, slices.DeleteFunc(there, func(f string) bool { return f == "doc.go" || strings.HasSuffix(f, "_test.go") }), files)
 }

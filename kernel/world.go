@@ -18,7 +18,7 @@ import (
 type World struct {
 	// Job is the job as the caller last saw it. Plan does not change it.
 	Job *v1beta1.GenericJob
-	// Pods are the pods that the job controls, in any order. Pods of others among them are left alone.
+	// Pods are the pods that the job's labels find, in any order. Those that the job does not control are left alone.
 	Pods []*corev1.Pod
 	// Orphans are pods of an earlier job of this name, to be let go. Nothing is created while there are any.
 	Orphans []*corev1.Pod
@@ -93,11 +93,11 @@ type Decision struct {
 	// Status is to be written as a whole. Status may share memory with the status of World.Job.
 	Status  v1beta1.GenericJobStatus
 	Actions []Action
-	// More names the types that lack more pods than Actions create, in the order of the spec. The caller should plan again when it has created those
+	// TypesLackingPods are the types that lack more pods than Actions create, in the order of the spec. The caller should plan again when it has created those
 	// of Actions.
-	More         []string
-	Events       []Event
-	RequeueAfter time.Duration
+	TypesLackingPods []string
+	Events           []Event
+	RequeueAfter     time.Duration
 	// Postponed is set if the first status of the job need not be written yet (see status.PostponedFor). It holds that status and its events. Only
 	// ReportRefusals uses it.
 	Postponed *Decision

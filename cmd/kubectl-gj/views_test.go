@@ -42,7 +42,7 @@ var stories = map[string]func() *jobs.Family{
 			lastWords("worker", 1, 3, "loss is nan")).Kubelet(2 * time.Second))
 	},
 	"restarted-together": func() *jobs.Family {
-		s := kerneltest.NewStory(kerneltest.Job(kerneltest.Task("worker", 2, kerneltest.Policy(onFailure, 3)), kerneltest.Spec(func(s *v1beta1.GenericJobSpec) {
+		s := kerneltest.NewStory(kerneltest.Job(kerneltest.Type("worker", 2, kerneltest.Policy(onFailure, 3)), kerneltest.Spec(func(s *v1beta1.GenericJobSpec) {
 			s.RestartScope = v1beta1.RestartScopeJob
 		}))).Kubelet(time.Second)
 		return alone(then(s, time.Minute, "worker-1 fails", lastWords("worker", 1, 143, "step 7")).Kubelet(2 * time.Second).Kubelet(2 * time.Second))
@@ -85,18 +85,18 @@ var stories = map[string]func() *jobs.Family{
 	},
 	"quota": refused,
 	"invalid": func() *jobs.Family {
-		return alone(kerneltest.NewStory(kerneltest.Job(kerneltest.Task("worker", 1), kerneltest.Spec(func(s *v1beta1.GenericJobSpec) {
+		return alone(kerneltest.NewStory(kerneltest.Job(kerneltest.Type("worker", 1), kerneltest.Spec(func(s *v1beta1.GenericJobSpec) {
 			s.ReplicaSpecs[0].Template.Spec.Containers[0].Args = []string{"$(replicas[master])"}
 		}))))
 	},
 	"deadline": func() *jobs.Family {
-		return alone(kerneltest.NewStory(kerneltest.Job(kerneltest.Task("worker", 2), kerneltest.Spec(func(s *v1beta1.GenericJobSpec) {
+		return alone(kerneltest.NewStory(kerneltest.Job(kerneltest.Type("worker", 2), kerneltest.Spec(func(s *v1beta1.GenericJobSpec) {
 			seconds := int64(60)
 			s.ActiveDeadlineSeconds = &seconds
 		}))).Kubelet(time.Second).Then(2*time.Minute, "time passes", func() {}))
 	},
 	"gang": func() *jobs.Family {
-		return alone(kerneltest.NewStory(kerneltest.Job(kerneltest.Task("worker", 2), kerneltest.Spec(func(s *v1beta1.GenericJobSpec) {
+		return alone(kerneltest.NewStory(kerneltest.Job(kerneltest.Type("worker", 2), kerneltest.Spec(func(s *v1beta1.GenericJobSpec) {
 			s.Scheduler = &v1beta1.SchedulePolicy{Volcano: &v1beta1.VolcanoScheduler{}}
 		})), kerneltest.Missing("PodGroup of scheduling.volcano.sh/v1beta1")))
 	},
@@ -114,7 +114,7 @@ var stories = map[string]func() *jobs.Family{
 		return alone(s.Then(time.Minute, "worker-1 is deleted", func() { s.Cluster.Delete(podOf(s, "worker", 1)) }).Kubelet(time.Second).Kubelet(time.Second))
 	},
 	"many": func() *jobs.Family {
-		s := kerneltest.NewStory(kerneltest.Job(kerneltest.Task("master", 1), kerneltest.Task("worker", 100, kerneltest.Policy(onFailure, 3)))).Kubelet(time.Second)
+		s := kerneltest.NewStory(kerneltest.Job(kerneltest.Type("master", 1), kerneltest.Type("worker", 100, kerneltest.Policy(onFailure, 3)))).Kubelet(time.Second)
 		return alone(then(s, time.Minute, "worker-50 fails", lastWords("worker", 50, 1, "link down")))
 	},
 	"pytorch":  func() *jobs.Family { return owned(&v1beta1.PyTorchTrainingJob{}, training) },
@@ -213,11 +213,11 @@ func podsOf(s *kerneltest.Story) (pods []corev1.Pod) {
 }
 
 func two(options ...func(*v1beta1.ReplicaSpec)) *kerneltest.Story {
-	return kerneltest.NewStory(kerneltest.Job(kerneltest.Task("worker", 2, options...)))
+	return kerneltest.NewStory(kerneltest.Job(kerneltest.Type("worker", 2, options...)))
 }
 
 func newborn(age time.Duration) *jobs.Family {
-	job := kerneltest.Job(kerneltest.Task("worker", 1))
+	job := kerneltest.Job(kerneltest.Type("worker", 1))
 	return at(kerneltest.At(age), jobs.NewFamily(kindOf(v1beta1.KindGenericJob), job, job, nil))
 }
 
@@ -230,7 +230,7 @@ func foreign() *jobs.Family {
 
 // refused is a job whose pods the apiserver refuses, in the words of the kernel and of an apiserver.
 func refused() *jobs.Family {
-	s := kerneltest.NewStory(kerneltest.Job(kerneltest.Task("worker", 1)))
+	s := kerneltest.NewStory(kerneltest.Job(kerneltest.Type("worker", 1)))
 	s.Then(settled, "time passes", func() {})
 	clear(s.Cluster.Pods)
 	status.Block(&s.Cluster.Job.Status, s.Cluster.Now, v1beta1.ReasonCreateFailed,

@@ -49,7 +49,7 @@ func (r *Reconciler) lostNodes(w kernel.World) (names []string) {
 	if w.Job.Status.CompletionTime != nil || !slices.ContainsFunc(w.Job.Status.AvoidedNodes, isLost) {
 		return nil
 	}
-	placed := len(w.Pods) >= replicasOf(w.Job) && !slices.ContainsFunc(w.Pods, func(p *corev1.Pod) bool { return !podstate.Scheduled(p) })
+	placed := len(w.Pods) >= replicasOf(w.Job) && !slices.ContainsFunc(w.Pods, func(p *corev1.Pod) bool { return !podstate.IsScheduled(p) })
 	m := r.memory.Of(w.Job)
 	if placed || w.Now.Before(m.nextLost) && m.nextLost.Sub(w.Now) <= kernel.LostInterval {
 		return nil

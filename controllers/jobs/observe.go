@@ -40,7 +40,7 @@ func (r *Reconciler) observe(ctx context.Context, job *v1beta1.GenericJob) (kern
 		switch {
 		case metav1.IsControlledBy(pod, job):
 			w.Pods = append(w.Pods, pod)
-		case podstate.Tracked(pod):
+		case podstate.HasFinalizer(pod):
 			orphans = append(orphans, pod)
 		}
 	}

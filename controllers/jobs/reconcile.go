@@ -191,7 +191,7 @@ func (r *Reconciler) act(ctx context.Context, w kernel.World, decision kernel.De
 	job := w.Job
 	executor := &calls.Executor{
 		Owner: r.owner(job), Job: job, Builder: kernel.NewPodBuilder(job, r.Settings).In(w.Kueue), Clock: r.Clock,
-		Refusals: &r.memory.Of(job).refusals, Rules: r.rules, Limiter: r.limiter, MostActions: r.MostActions, TypesLackingPods: decision.More, AtOnce: r.AtOnce,
+		Refusals: &r.memory.Of(job).refusals, Rules: r.rules, Limiter: r.limiter, MostActions: r.MostActions, TypesLackingPods: decision.TypesLackingPods, AtOnce: r.AtOnce,
 	}
 	n := r.ownerEventsFor(job)
 	if n != nil {

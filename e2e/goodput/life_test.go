@@ -44,7 +44,7 @@ func (s start) stepBegins(step int) int {
 
 // ours is what the kernel makes of that life.
 func ours() *v1beta1.GenericJob {
-	job := kt.Job(kt.Task("worker", 2), kt.InPlace, kt.JobScope, kt.BackoffLimit(9), kt.Spec(func(s *v1beta1.GenericJobSpec) {
+	job := kt.Job(kt.Type("worker", 2), kt.InPlace, kt.JobScope, kt.BackoffLimit(9), kt.Spec(func(s *v1beta1.GenericJobSpec) {
 		s.Scheduler = &v1beta1.SchedulePolicy{Kueue: &v1beta1.KueueScheduler{QueueName: "team"}}
 		s.Progress = &v1beta1.ProgressFormat{Stdout: "step (?P<step>[0-9]+) is done"}
 	}))

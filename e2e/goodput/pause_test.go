@@ -19,7 +19,7 @@ const (
 )
 
 func TestAPauseIsGoodputForThem(t *testing.T) {
-	story := kt.NewStory(kt.Job(kt.Task("worker", 1))).Kubelet(0)
+	story := kt.NewStory(kt.Job(kt.Type("worker", 1))).Kubelet(0)
 	story.Edit(pausedAt*time.Second, "pauses the job", kt.PauseNow(true)).Kubelet(0)
 	story.Edit((resumedAt-pausedAt)*time.Second, "resumes the job", kt.PauseNow(false)).Kubelet((beginsAgain - resumedAt) * time.Second)
 	story.Exit(pausedAt*time.Second, "worker", 0, 0)

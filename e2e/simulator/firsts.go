@@ -29,7 +29,7 @@ func (t *truth) firstWritten(was, is *v1beta1.GenericJobStatus) {
 // the cause, before that is read. A view of pods may be old by some seconds.
 func (t *truth) deletedUnread(o client.Object) {
 	p, is := o.(*corev1.Pod)
-	if !is || podstate.Tracked(p) || !t.clockSet.IsZero() {
+	if !is || podstate.HasFinalizer(p) || !t.clockSet.IsZero() {
 		return
 	}
 	job, _, r := t.of(p)

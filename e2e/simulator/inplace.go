@@ -56,7 +56,7 @@ func orderOf(p *corev1.Pod) inplace.Order {
 func isCurrent(job *v1beta1.GenericJob, p *corev1.Pod) bool {
 	s, m := &job.Status, podstate.NumbersOf(p)
 	attempt := int(s.JobAttempt + ledgerRecord(s, p.Labels[v1beta1.LabelReplicaType], number(p, v1beta1.LabelReplicaRank)).Attempt)
-	return m.CodeAttempt() == attempt && !m.Behind(attempt, barrierIsOpen(job))
+	return m.CodeAttempt() == attempt && !m.IsBehind(attempt, barrierIsOpen(job))
 }
 
 // endWrapper ends it for good, with its pod.

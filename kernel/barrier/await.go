@@ -23,20 +23,20 @@ const (
 
 // RequeueTimes returns when to look at the job again, because replicas wait for each other or wrappers may hold ends. Watch events tell of pods. But
 // only a question to its wrapper shows that a replica has arrived at the barrier.
-func RequeueTimes(f Inputs, pods []*corev1.Pod, l *ledger.Ledger, replicas *roster.Roster) (waits []time.Duration) {
+func RequeueTimes(in Inputs, pods []*corev1.Pod, l *ledger.Ledger, replicas *roster.Roster) (waits []time.Duration) {
 	if !l.BarrierIsOpen() {
-		return append(untilAnswers(f, l, replicas), barrierInterval, l.NextDelay(f.Now))
+		return append(untilAnswers(in, l, replicas), barrierInterval, l.NextDelay(in.Now))
 	}
-	if holding := MayHold(f.Job, pods, f.Now); len(holding) > 0 {
+	if holding := MayHold(in.Job, pods, in.Now); len(holding) > 0 {
 		waits = append(waits, HoldInterval(len(holding)))
 	}
 	return waits
 }
 
 // untilAnswers returns when absent replicas may answer, and when their pods are replaced.
-func untilAnswers(f Inputs, l *ledger.Ledger, replicas *roster.Roster) (waits []time.Duration) {
-	since := f.Now.Sub(l.BarrierTime())
-	if left := f.untilKubelet(l); left > 0 {
+func untilAnswers(in Inputs, l *ledger.Ledger, replicas *roster.Roster) (waits []time.Duration) {
+	since := in.Now.Sub(l.BarrierTime())
+	if left := in.untilKubelet(l); left > 0 {
 		waits = append(waits, left)
 	}
 	for i := range replicas.Types {
@@ -47,7 +47,7 @@ func untilAnswers(f Inputs, l *ledger.Ledger, replicas *roster.Roster) (waits []
 		if left := arrivalTimeout + spec.Grace(&t.Template) - since; left >= 0 {
 			waits = append(waits, left+reportInterval)
 		}
-		if f.isAwaited(l, replicas, t) {
+		if in.isAwaited(l, replicas, t) {
 			waits = append(waits, min(longestReportInterval, max(reportInterval, since/10)))
 		}
 	}
@@ -55,13 +55,13 @@ func untilAnswers(f Inputs, l *ledger.Ledger, replicas *roster.Roster) (waits []
 }
 
 // isAwaited reports whether some replica of a type has not arrived at the barrier. Its pod can be asked now, or once it has its order.
-func (f Inputs) isAwaited(l *ledger.Ledger, replicas *roster.Roster, t *roster.Type) bool {
+func (in Inputs) isAwaited(l *ledger.Ledger, replicas *roster.Roster, t *roster.Type) bool {
 	for rank, pod := range t.Pods {
 		attempt := l.Attempt(t.Account, rank)
-		if pod == nil || podstate.Address(pod) == "" || t.Finished(rank) || t.PodAttempt(rank) >= attempt || replicas.IsObsolete(t, rank) || !podstate.CanGoOn(pod) {
+		if pod == nil || podstate.Address(pod) == "" || t.HasFinished(rank) || t.PodAttempt(rank) >= attempt || replicas.IsObsolete(t, rank) || !podstate.CanGoOn(pod) {
 			continue
 		}
-		if report := f.Reports[pod.UID]; report.Pod != string(pod.UID) || report.Attempt != attempt {
+		if report := in.Reports[pod.UID]; report.Pod != string(pod.UID) || report.Attempt != attempt {
 			return true
 		}
 	}

@@ -48,7 +48,7 @@ func Awaited(job *v1beta1.GenericJob, pods []*corev1.Pod) []*corev1.Pod {
 // startedOver selects the pods that an order has moved to a later attempt than they were made for.
 func startedOver(pods []*corev1.Pod) (list []*corev1.Pod) {
 	for _, pod := range pods {
-		if podstate.NumbersOf(pod).StartedOver() && podstate.CanGoOn(pod) {
+		if podstate.NumbersOf(pod).WasStartedOver() && podstate.CanGoOn(pod) {
 			list = append(list, pod)
 		}
 	}
@@ -93,48 +93,48 @@ type Barrier struct {
 //  3. When these pods are there, the barrier opens, and all replicas may go on.
 //
 // The cache may not show a pod of an earlier attempt. But a new pod of the same name proves that it is gone.
-func OpenIfAllArrived(f Inputs, draft ledger.Draft, replicas *roster.Roster) Barrier {
+func OpenIfAllArrived(in Inputs, draft ledger.Draft, replicas *roster.Roster) Barrier {
 	b := Barrier{MayCreateUnwrapped: true, hasUnwrapped: true, exits: map[types.UID]int{}}
-	if c := status.Condition(f.Job.Status.Conditions, v1beta1.ConditionRunning); c != nil {
+	if c := status.Condition(in.Job.Status.Conditions, v1beta1.ConditionRunning); c != nil {
 		b.told = c.Message
 	}
 	if draft.BarrierIsOpen() {
 		return b
 	}
 	for t, rank := range replicas.Replicas() {
-		if !t.Auxiliary && !t.Finished(rank) {
-			b.noteArrival(f, draft, replicas, t, rank)
+		if !t.Auxiliary && !t.HasFinished(rank) {
+			b.noteArrival(in, draft, replicas, t, rank)
 		}
 	}
 	if has, _ := replicas.HasPodsThatMustGo(); has {
 		b.MayCreateUnwrapped = false
 		b.await("pods of an earlier start to go")
 	}
-	if wait := draft.NextDelay(f.Now); wait > 0 {
+	if wait := draft.NextDelay(in.Now); wait > 0 {
 		b.MayCreateUnwrapped = false
-		b.await("the end of the delay after several short lives, at " + f.Now.Add(wait).UTC().Format(time.RFC3339))
+		b.await("the end of the delay after several short lives, at " + in.Now.Add(wait).UTC().Format(time.RFC3339))
 	}
 	if b.MayCreateUnwrapped && b.hasUnwrapped {
 		noteExits(draft, replicas, b.exits)
-		draft.OpenBarrier(f.Now)
+		draft.OpenBarrier(in.Now)
 	}
 	return b
 }
 
 // noteArrival notes whether a replica has come to the barrier. It replaces the pod of one that is too late.
-func (b *Barrier) noteArrival(f Inputs, draft ledger.Draft, replicas *roster.Roster, t *roster.Type, rank int) {
+func (b *Barrier) noteArrival(in Inputs, draft ledger.Draft, replicas *roster.Roster, t *roster.Type, rank int) {
 	pod, attempt := t.Pods[rank], draft.Attempt(t.Account, rank)
 	switch {
-	case pod == nil && !build.RestartsInPlace(f.Job, t.ReplicaSpec, f.WrapperImage):
+	case pod == nil && !build.RestartsInPlace(in.Job, t.ReplicaSpec, in.WrapperImage):
 		b.hasUnwrapped = false // the status says whose pod is missing
 	case pod == nil:
 		b.MayCreateUnwrapped = false
 	case t.PodAttempt(rank) >= attempt: // its pod was made for this attempt: no earlier code was ever in it
-	case f.hasReported(t, rank, attempt):
-		b.noteReport(f, draft.Ledger, t, rank)
+	case in.hasReported(t, rank, attempt):
+		b.noteReport(in, draft.Ledger, t, rank)
 	default:
 		b.MayCreateUnwrapped = false
-		replaceAbsent(f, draft, replicas, t, rank)
+		replaceAbsent(in, draft, replicas, t, rank)
 		b.await(arrivalOf(replicas, t, rank))
 	}
 }
@@ -143,17 +143,17 @@ func (b *Barrier) noteArrival(f Inputs, draft ledger.Draft, replicas *roster.Ros
 const mostAhead = 16
 
 // hasReported reports whether the wrapper in a replica's pod says that no code of an earlier attempt runs there.
-func (f Inputs) hasReported(t *roster.Type, rank, attempt int) bool {
+func (in Inputs) hasReported(t *roster.Type, rank, attempt int) bool {
 	uid := t.Pods[rank].UID
-	report := f.Reports[uid]
+	report := in.Reports[uid]
 	return report.Pod == string(uid) && report.Attempt == attempt && report.Exits <= t.Pod(rank).Exits()+mostAhead
 }
 
 // noteReport notes the report of a replica that has arrived. If its kubelet has yet to tell an end that may be the cause, all wait for the kubelet.
-func (b *Barrier) noteReport(f Inputs, l *ledger.Ledger, t *roster.Type, rank int) {
+func (b *Barrier) noteReport(in Inputs, l *ledger.Ledger, t *roster.Type, rank int) {
 	uid := t.Pods[rank].UID
-	b.exits[uid] = f.Reports[uid].Exits
-	if f.untilKubelet(l) > 0 && b.exits[uid] > t.Pod(rank).Exits() {
+	b.exits[uid] = in.Reports[uid].Exits
+	if in.untilKubelet(l) > 0 && b.exits[uid] > t.Pod(rank).Exits() {
 		b.MayCreateUnwrapped = false
 		b.await(fmt.Sprintf("the kubelet to say how replica %s-%d has ended", t.Type, rank))
 	}
@@ -169,9 +169,9 @@ func arrivalOf(replicas *roster.Roster, t *roster.Type, rank int) string {
 
 // untilKubelet returns how much longer the barrier waits for kubelets, one of which may know the cause. It is zero or less if it does not wait. After
 // the clock was set back, nobody knows how long it has waited, so it does not.
-func (f Inputs) untilKubelet(l *ledger.Ledger) time.Duration {
-	since := f.Now.Sub(l.BarrierTime())
-	if !f.CauseIsUnknown || since < -kubeletTimeout {
+func (in Inputs) untilKubelet(l *ledger.Ledger) time.Duration {
+	since := in.Now.Sub(l.BarrierTime())
+	if !in.CauseIsUnknown || since < -kubeletTimeout {
 		return 0
 	}
 	return kubeletTimeout - since
@@ -185,14 +185,14 @@ func (b *Barrier) await(whom string) {
 }
 
 // replaceAbsent replaces the pod of a replica that will not arrive.
-func replaceAbsent(f Inputs, draft ledger.Draft, replicas *roster.Roster, t *roster.Type, rank int) {
+func replaceAbsent(in Inputs, draft ledger.Draft, replicas *roster.Roster, t *roster.Type, rank int) {
 	switch {
 	case replicas.IsObsolete(t, rank): // it is being replaced already
 	case replicas.IsToBeReplaced(t, rank): // its order may be of this attempt: a later reconcile must not take it for a pod of the attempt
 		draft.ReplacePod(t.Account, rank)
 	case replicas.IsStranded(t, rank): // perhaps with its node, on which other pods of the job were
 		draft.ReplacePod(t.Account, rank)
-	case f.Now.After(draft.BarrierTime().Add(arrivalTimeout + spec.Grace(&t.Template))):
+	case in.Now.After(draft.BarrierTime().Add(arrivalTimeout + spec.Grace(&t.Template))):
 		draft.ReplacePod(t.Account, rank)
 	}
 }
@@ -201,7 +201,7 @@ func replaceAbsent(f Inputs, draft ledger.Draft, replicas *roster.Roster, t *ros
 func noteExits(draft ledger.Draft, replicas *roster.Roster, exits map[types.UID]int) {
 	for t, rank := range replicas.Replicas() {
 		pod := t.Pods[rank]
-		if pod != nil && !t.Finished(rank) {
+		if pod != nil && !t.HasFinished(rank) {
 			draft.NoteExits(t.Account, rank, pod.UID, max(exits[pod.UID], t.Pod(rank).Exits()))
 		}
 	}

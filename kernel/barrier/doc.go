@@ -4,13 +4,16 @@
 // restartScope Job it first orders all pods to stop and to wait: that is the barrier. It opens when all of this holds:
 //
 //   - each unfinished replica that is not auxiliary has a pod that was made for this attempt, or whose wrapper reports that no earlier code runs
-//   - no superseded pod is left, none of a replica that was scaled away, and the restart delay is over
+//   - no superseded pod is left, and none of a replica that was scaled away. An auxiliary pod counts only while its code may run, and not if its replica
+//     was scaled away
+//   - the restart delay is over
 //   - the new pods of types without a wrapper are there
 //   - no kubelet is awaited that may know which failure came first; ten seconds are enough for that
 //
-// With restartScope Replica the barrier is always open.
+// With restartScope Replica, and in debug mode, the barrier is always open.
 //
-// A replica that does not report gets a new pod, 30 seconds and its grace period after the barrier has closed. A report is ignored if it counts over
+// A replica that does not report gets a new pod, 30 seconds and its grace period after the barrier has closed. A pod that cannot run code again, or is
+// stranded, is replaced at once. A report is ignored if it counts over
 // 16 ends more than the kubelet.
 //
 // The operator writes into the status that the barrier is open (startedJobAttempt) before it lets any replica go. A pod's wrapper starts no code

@@ -54,8 +54,8 @@ func WithReportedExits(job *v1beta1.GenericJob, seen []*corev1.Pod, reports map[
 	}
 	pods := seen
 	for i, pod := range seen {
-		report, is := reports[pod.UID]
-		if !is || report.Held == nil || report.Pod != string(pod.UID) {
+		report, ok := reports[pod.UID]
+		if !ok || report.Held == nil || report.Pod != string(pod.UID) {
 			continue
 		}
 		numbers := podstate.NumbersOf(pod)

@@ -30,7 +30,7 @@ type meeting struct {
 // meet has both workers report that they wait; edit changes that.
 func meet(t *testing.T, edit func(*meeting)) (m *meeting, is barrier.Barrier) {
 	t.Helper()
-	job := kt.Job(kt.Task("worker", 2, kt.Policy(v1beta1.RestartOnFailure, 3)), kt.InPlace, kt.JobScope, kt.Begun)
+	job := kt.Job(kt.Type("worker", 2, kt.Policy(v1beta1.RestartOnFailure, 3)), kt.InPlace, kt.JobScope, kt.Begun)
 	told := func(p *corev1.Pod) {
 		p.Annotations = map[string]string{inplace.Annotation: inplace.Order{Attempt: 1, JobAttempt: 1}.String()}
 	}
@@ -121,10 +121,10 @@ func TestOpen(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			m, is := meet(t, tc.edit)
+			m, b := meet(t, tc.edit)
 			require.Equal(t, tc.open, m.draft.BarrierIsOpen())
-			require.Equal(t, tc.open, is.MayCreateUnwrapped)
-			require.Equal(t, tc.awaits, is.Awaits)
+			require.Equal(t, tc.open, b.MayCreateUnwrapped)
+			require.Equal(t, tc.awaits, b.Awaits)
 			workers := &m.replicas.Types[0]
 			require.Equal(t, tc.replaces, workers.Pods[1] != nil && m.replicas.IsObsolete(workers, 1))
 		})
@@ -140,9 +140,9 @@ func TestWhatHasEndedIsNotedWhenTheBarrierOpens(t *testing.T) {
 }
 
 func TestWhoIsAwaitedStaysInTheStatus(t *testing.T) {
-	_, is := meet(t, func(m *meeting) {
+	_, b := meet(t, func(m *meeting) {
 		m.inputs.Reports = nil
 		m.job.Status.Conditions = []v1beta1.JobCondition{{Type: v1beta1.ConditionRunning, Message: "All wait: waiting for " + silent + "."}}
 	})
-	require.Equal(t, silent, is.Awaits, "not the first of those that have not answered")
+	require.Equal(t, silent, b.Awaits, "not the first of those that have not answered")
 }

@@ -40,11 +40,11 @@ func exitedInItsPod(p *corev1.Pod) {
 }
 
 // state is a job in its second attempt, and a pod of it.
-func state(made, order, is string, option kt.PodOption) (*v1beta1.GenericJob, *corev1.Pod) {
-	job := kt.Job(kt.Task("worker", 1, kt.Policy(v1beta1.RestartOnFailure, 3)), kt.InPlace, kt.JobScope, kt.Begun)
+func state(made, order, barrierIs string, option kt.PodOption) (*v1beta1.GenericJob, *corev1.Pod) {
+	job := kt.Job(kt.Type("worker", 1, kt.Policy(v1beta1.RestartOnFailure, 3)), kt.InPlace, kt.JobScope, kt.Begun)
 	job.Status.InPlace = &v1beta1.InPlaceStatus{}
 	madeIn := job
-	if job.Status.JobAttempt, job.Status.InPlace.StartedJobAttempt = 2, 1; is == "open" {
+	if job.Status.JobAttempt, job.Status.InPlace.StartedJobAttempt = 2, 1; barrierIs == "open" {
 		job.Status.InPlace.StartedJobAttempt = 2
 	}
 	switch made {
@@ -61,7 +61,7 @@ func state(made, order, is string, option kt.PodOption) (*v1beta1.GenericJob, *c
 }
 
 // means says what the pod means, and what it is told.
-func means(t *testing.T, job *v1beta1.GenericJob, pod *corev1.Pod) (is, told string) {
+func means(t *testing.T, job *v1beta1.GenericJob, pod *corev1.Pod) (meaning, told string) {
 	t.Helper()
 	draft, err := ledger.Load(job)
 	require.NoError(t, err)
@@ -69,16 +69,16 @@ func means(t *testing.T, job *v1beta1.GenericJob, pod *corev1.Pod) (is, told str
 }
 
 // meansBy says the same by a ledger that has been written to.
-func meansBy(draft ledger.Draft, job *v1beta1.GenericJob, pod *corev1.Pod) (is, told string) {
+func meansBy(draft ledger.Draft, job *v1beta1.GenericJob, pod *corev1.Pod) (meaning, told string) {
 	replicas := roster.Of(job, draft.Ledger, []*corev1.Pod{pod}, podstate.Judge{Now: kt.Start, ForceReplaceAfter: time.Minute})
 	want := barrier.OrderOf(draft.Ledger, replicas.Types[0].Account, 0)
-	switch is = names[replicas.State(&replicas.Types[0], 0)]; {
-	case is != "Alive" && is != "Behind", *replicas.Types[0].Order(0) == want:
-		return is, "-"
+	switch meaning = names[replicas.State(&replicas.Types[0], 0)]; {
+	case meaning != "Alive" && meaning != "Behind", *replicas.Types[0].Order(0) == want:
+		return meaning, "-"
 	case want.Go < want.Attempt:
-		return is, "wait"
+		return meaning, "wait"
 	default:
-		return is, "go"
+		return meaning, "go"
 	}
 }
 
@@ -88,24 +88,24 @@ func TestEveryStateOfAPodIsInTheTables(t *testing.T) {
 	used := map[int]bool{}
 	for _, made := range mades {
 		for _, order := range orders {
-			for _, is := range barriers {
+			for _, barrierIs := range barriers {
 				age := ""
 				for i, row := range ages {
-					if row[0] == inWords[made] && (row[1] == inWords[order] || row[1] == "any attempt") && slices.Contains(strings.Fields(row[2]), is) {
-						require.Empty(t, age, "two rows fit %s %s %s", made, order, is)
+					if row[0] == inWords[made] && (row[1] == inWords[order] || row[1] == "any attempt") && slices.Contains(strings.Fields(row[2]), barrierIs) {
+						require.Empty(t, age, "two rows fit %s %s %s", made, order, barrierIs)
 						age, used[i] = row[3], true
 					}
 				}
-				told := only(t, next, is)[1]
+				told := only(t, next, barrierIs)[1]
 				if age == "obsolete" || told == order {
 					told = "-"
 				}
 				for i, column := range columns {
-					job, pod := state(made, order, is, column)
+					job, pod := state(made, order, barrierIs, column)
 					meaning, gets := means(t, job, pod)
-					require.Equal(t, only(t, states, age)[i+1], meaning, "%s %s %s", made, order, is)
+					require.Equal(t, only(t, states, age)[i+1], meaning, "%s %s %s", made, order, barrierIs)
 					if i == 0 {
-						require.Equal(t, told, gets, "%s %s %s", made, order, is)
+						require.Equal(t, told, gets, "%s %s %s", made, order, barrierIs)
 					}
 				}
 			}
@@ -188,8 +188,8 @@ func TestWhatElseDecides(t *testing.T) {
 				draft, err := ledger.Load(job)
 				require.NoError(t, err)
 				draft.NoteExits(draft.Accounts()[0], 0, pod.UID, tc.exits)
-				is, _ := meansBy(draft, job, pod)
-				got = append(got, is)
+				meaning, _ := meansBy(draft, job, pod)
+				got = append(got, meaning)
 			}
 			require.Equal(t, tc.want, got)
 		})
@@ -210,11 +210,11 @@ func TestOneReplicaGoesOnAlone(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			job := kt.Job(kt.Task("worker", 1, kt.Policy(v1beta1.RestartOnFailure, 3)), kt.InPlace, kt.Begun)
+			job := kt.Job(kt.Type("worker", 1, kt.Policy(v1beta1.RestartOnFailure, 3)), kt.InPlace, kt.Begun)
 			pod := kt.Pod(job, "worker", 0, kt.Running, func(p *corev1.Pod) { p.Annotations = map[string]string{inplace.Annotation: tc.order.String()} })
 			job.Status.Ledger = []v1beta1.TaskLedger{{Type: "worker", Replicas: []v1beta1.RankRecord{{Attempt: 1, MinPodAttempt: tc.min}}}}
-			is, told := means(t, job, pod)
-			require.Equal(t, [2]string{tc.is, tc.told}, [2]string{is, told})
+			meaning, told := means(t, job, pod)
+			require.Equal(t, [2]string{tc.is, tc.told}, [2]string{meaning, told})
 		})
 	}
 }

@@ -56,8 +56,8 @@ func gangOf(job *v1beta1.GenericJob) gang {
 // GroupsAreImmutable reports whether the PodGroups of the job's gang scheduler cannot be changed. Then a new PodGroup takes the place of an old one, and their
 // names have numbers.
 func GroupsAreImmutable(job *v1beta1.GenericJob) bool {
-	_, is := gangOf(job).(kubernetesGang)
-	return is
+	_, ok := gangOf(job).(kubernetesGang)
+	return ok
 }
 
 // GangVersions returns the versions of the API in which the PodGroup of the job's gang scheduler may be, the best first. A job without such a

@@ -103,7 +103,7 @@ func TestTheAttemptOfAPodThatRestartsInPlaceIsItsOrders(t *testing.T) {
 func TestAGraceOfAgesIsToldToTheWrapper(t *testing.T) {
 	job := inPlace(func(p *corev1.PodTemplateSpec) { p.Spec.TerminationGracePeriodSeconds = ptr.To(int64(math.MaxInt64)) })
 	for _, argument := range podOf(t, job, wrapped, 0).Spec.Containers[0].Command {
-		if told, is := strings.CutPrefix(argument, "-grace="); is {
+		if told, ok := strings.CutPrefix(argument, "-grace="); ok {
 			grace, err := time.ParseDuration(told)
 			require.NoError(t, err)
 			require.Greater(t, grace, 100*365*24*time.Hour)

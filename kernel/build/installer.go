@@ -45,7 +45,7 @@ func shared(main corev1.ResourceRequirements) corev1.ResourceRequirements {
 func sharedOf(list corev1.ResourceList) corev1.ResourceList {
 	var out corev1.ResourceList
 	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage} {
-		if q, is := list[name]; is {
+		if q, ok := list[name]; ok {
 			if out == nil {
 				out = corev1.ResourceList{}
 			}

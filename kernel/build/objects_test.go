@@ -96,7 +96,7 @@ func TestPodsAreBoundToTheGangThatIsMade(t *testing.T) {
 			require.Equal(t, tc.scheduler, pod.Spec.SchedulerName)
 			have := map[string]string{}
 			for _, key := range []string{t9kLabelGroup, t9kLabelQueue, t9kLabelRole} {
-				if value, is := pod.Labels[key]; is {
+				if value, ok := pod.Labels[key]; ok {
 					have[key] = value
 				}
 			}

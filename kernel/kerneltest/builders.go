@@ -36,8 +36,8 @@ func Job(options ...JobOption) *v1beta1.GenericJob {
 	return job
 }
 
-// Task gives the job replicas of a type.
-func Task(replicaType string, replicas int32, options ...func(*v1beta1.ReplicaSpec)) JobOption {
+// Type gives the job replicas of a type.
+func Type(replicaType string, replicas int32, options ...func(*v1beta1.ReplicaSpec)) JobOption {
 	return func(job *v1beta1.GenericJob) {
 		spec := v1beta1.ReplicaSpec{Type: replicaType, Replicas: &replicas}
 		spec.Template.Spec.Containers = []corev1.Container{{Name: "main", Image: "image"}}
@@ -48,7 +48,7 @@ func Task(replicaType string, replicas int32, options ...func(*v1beta1.ReplicaSp
 	}
 }
 
-// Policy sets the restart policy of a task; a negative limit leaves the limit out.
+// Policy sets the restart policy of a type; a negative limit leaves the limit out.
 func Policy(kind v1beta1.RestartPolicyType, limit int32, codes ...int32) func(*v1beta1.ReplicaSpec) {
 	return func(r *v1beta1.ReplicaSpec) {
 		r.RestartPolicy = &v1beta1.RestartPolicy{Policy: kind, ExitCodes: codes}
@@ -58,7 +58,7 @@ func Policy(kind v1beta1.RestartPolicyType, limit int32, codes ...int32) func(*v
 	}
 }
 
-// Template changes the pod template of a task.
+// Template changes the pod template of a type.
 func Template(edit func(*corev1.PodTemplateSpec)) func(*v1beta1.ReplicaSpec) {
 	return func(r *v1beta1.ReplicaSpec) { edit(&r.Template) }
 }

@@ -61,8 +61,8 @@ func (c *Cluster) Refuse(message string) {
 }
 
 func (c *Cluster) workloadStatus() map[string]any {
-	status, is := c.Workload.Object["status"].(map[string]any)
-	if !is {
+	status, ok := c.Workload.Object["status"].(map[string]any)
+	if !ok {
 		status = map[string]any{}
 		c.Workload.Object["status"] = status
 	}

@@ -39,7 +39,7 @@ func (c *Cluster) complete(pod *corev1.Pod) bool {
 		return true
 	}
 	name := c.Job.Name
-	if number, is := pod.Labels[v1beta1.LabelGang]; is {
+	if number, ok := pod.Labels[v1beta1.LabelGang]; ok {
 		name += "-" + number
 	}
 	group, members := c.Groups[name], int64(0)

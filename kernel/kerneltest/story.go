@@ -139,8 +139,8 @@ func (s *Story) progress(w kernel.World) (report inplace.Report) {
 // printDecision says what a decision changes: phase, ledger, events, actions.
 func printDecision(job *v1beta1.GenericJob, d kernel.Decision) []string {
 	var lines []string
-	if was, is := job.Status.Phase, d.Status.Phase; was != is {
-		lines = append(lines, fmt.Sprintf("phase %s", is))
+	if was, now := job.Status.Phase, d.Status.Phase; was != now {
+		lines = append(lines, fmt.Sprintf("phase %s", now))
 	}
 	for _, l := range d.Status.Ledger {
 		if line := printLedger(l); !strings.Contains(printLedgers(job.Status.Ledger), line) {

@@ -44,8 +44,8 @@ func assignmentOf(w *unstructured.Unstructured, replicaType string) (a topologyA
 	list, _ := value.([]any)
 	for _, one := range list {
 		m, _ := one.(map[string]any)
-		topology, is := m["topologyAssignment"].(map[string]any)
-		if !is || m["name"] != replicaType {
+		topology, ok := m["topologyAssignment"].(map[string]any)
+		if !ok || m["name"] != replicaType {
 			continue
 		}
 		if runtime.DefaultUnstructuredConverter.FromUnstructured(topology, &a) != nil {

@@ -13,7 +13,7 @@ func Mistake(requests []Request) string {
 		if problem := layersMistake(p.Template.Annotations); problem != "" {
 			return annotation(p, topologyLayers) + problem
 		}
-		if name, is := p.Template.Annotations[topologyGroup]; is {
+		if name, ok := p.Template.Annotations[topologyGroup]; ok {
 			groups[name] = append(groups[name], p)
 		}
 	}
@@ -51,7 +51,7 @@ func groupMistake(g []Request) string {
 	}
 	for _, p := range g {
 		for _, key := range []string{topologySlice, topologySliceSize, topologyLayers} {
-			if _, is := p.Template.Annotations[key]; is {
+			if _, ok := p.Template.Annotations[key]; ok {
 				return fmt.Sprintf("but %s has the annotation %s too: a group has no slices. Remove one of the two", p.Type, key)
 			}
 		}
@@ -61,7 +61,7 @@ func groupMistake(g []Request) string {
 
 // layersMistake says what is wrong with slices of several layers.
 func layersMistake(annotations map[string]string) string {
-	if _, is := annotations[topologyLayers]; !is {
+	if _, ok := annotations[topologyLayers]; !ok {
 		return ""
 	}
 	layers, err := layersOf(annotations)
@@ -69,7 +69,7 @@ func layersMistake(annotations map[string]string) string {
 		return `but must be a JSON list of one to three layers, as in [{"topology": "example.com/rack", "size": 16}, {"topology": "kubernetes.io/hostname", "size": 4}]`
 	}
 	for _, key := range []string{topologySlice, topologySliceSize} {
-		if _, is := annotations[key]; is {
+		if _, ok := annotations[key]; ok {
 			return "beside " + key + ": remove one of the two"
 		}
 	}

@@ -43,7 +43,7 @@ func PlacementOf(w *unstructured.Unstructured, replicaType string, flavors map[s
 	assignments, _, _ := unstructured.NestedSlice(w.Object, "status", "admission", "podSetAssignments")
 	for _, one := range assignments {
 		m, _ := one.(map[string]any)
-		if _, is := m["topologyAssignment"]; is && m["name"] == replicaType {
+		if _, ok := m["topologyAssignment"]; ok && m["name"] == replicaType {
 			p.Gated = true
 			p.Annotations[workloadName] = w.GetName()
 			set := setOf(w, replicaType)
@@ -80,7 +80,7 @@ func (p *Placement) tolerate(in map[string]any, path ...string) {
 	list, _, _ := unstructured.NestedSlice(in, path...)
 	for _, one := range list {
 		var t corev1.Toleration
-		if m, is := one.(map[string]any); is && runtime.DefaultUnstructuredConverter.FromUnstructured(m, &t) == nil {
+		if m, ok := one.(map[string]any); ok && runtime.DefaultUnstructuredConverter.FromUnstructured(m, &t) == nil {
 			p.Tolerations = append(p.Tolerations, t)
 		}
 	}

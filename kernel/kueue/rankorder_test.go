@@ -34,7 +34,7 @@ func at(domains ...string) (pods []*corev1.Pod) {
 		if d != "" {
 			pod = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("pod-", i)}}
 		}
-		if block, rack, is := strings.Cut(d, "/"); is {
+		if block, rack, ok := strings.Cut(d, "/"); ok {
 			pod.Spec.NodeSelector = map[string]string{"block": block, "rack": rack, "pool": "spot"}
 		}
 		pods = append(pods, pod)

@@ -65,7 +65,7 @@ func Read(w *unstructured.Unstructured) State {
 	for _, one := range assignments {
 		m, _ := one.(map[string]any)
 		name, _ := m["name"].(string)
-		if count, is := m["count"].(int64); is {
+		if count, ok := m["count"].(int64); ok {
 			s.Counts[name] = int(count)
 		}
 		s.Flavors[name] = flavorsOf(m)
@@ -104,7 +104,7 @@ func conditionsOf(w *unstructured.Unstructured) conditions {
 	list, _, _ := unstructured.NestedSlice(w.Object, "status", "conditions")
 	var out conditions
 	for _, one := range list {
-		if m, is := one.(map[string]any); is {
+		if m, ok := one.(map[string]any); ok {
 			out = append(out, m)
 		}
 	}

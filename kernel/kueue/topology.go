@@ -27,7 +27,7 @@ const fieldLayers = "podsetSliceRequiredTopologyConstraints"
 // sameTopology reports whether two requests are the same. An older Kueue drops the field of layers: a Workload without it is not made again
 // for that, or it would be for ever.
 func sameTopology(have, want map[string]any) bool {
-	if _, is := have[fieldLayers]; !is {
+	if _, ok := have[fieldLayers]; !ok {
 		want = maps.Clone(want)
 		delete(want, fieldLayers)
 	}

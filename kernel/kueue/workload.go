@@ -1,6 +1,6 @@
 // Package kueue is the job in the words of Kueue. The package makes the Workload by which the job waits in a queue, and reads what that says of its
 // admission. The package knows what the job reports there, and what pods get from it. All of it is a reading or a writing of one object. The package
-// knows the spec and is told how many replicas are left; it knows neither pods nor ledgers, and decides nothing.
+// knows the spec and is told how many replicas are left; it knows neither ledgers nor what pods mean, and decides nothing.
 //
 // Names and rules are those of kueue.x-k8s.io/v1beta2, as Kueue's own integrations keep them.
 //

@@ -91,7 +91,7 @@ func (d Draft) StartOver(a *Account, rank int, as Count, lived time.Duration, in
 	case !d.RestartsTogether() || a.Auxiliary:
 		d.restartAlone(a, rank, inPlace)
 		return
-	case d.InPlace():
+	case d.RestartsInPlace():
 		d.restartWholeJob(a, rank, as, now)
 		return
 	}
@@ -132,7 +132,7 @@ func (d Draft) delayNext(a *Account, r *v1beta1.RankRecord, as Count, lived time
 		}
 	}
 	r.Streak++
-	if as != Restart && as != Excepted && d.InPlace() {
+	if as != Restart && as != Excepted && d.RestartsInPlace() {
 		r.StreakDisruptions++
 	}
 	r.NotBefore = nil
@@ -149,7 +149,7 @@ func (d Draft) streakOf(a *Account, r *v1beta1.RankRecord) []*v1beta1.RankRecord
 		return []*v1beta1.RankRecord{r}
 	}
 	var list []*v1beta1.RankRecord
-	for _, a := range d.types {
+	for _, a := range d.accountsOfSpec {
 		if a.Auxiliary {
 			continue
 		}
@@ -158,16 +158,4 @@ func (d Draft) streakOf(a *Account, r *v1beta1.RankRecord) []*v1beta1.RankRecord
 		}
 	}
 	return list
-}
-
-// Spent returns how many restarts are spent of a replica's limit, and that limit. It is the limit that all replicas share, if there is one, or else its
-// own, which may be spec.Unlimited.
-func (l *Ledger) Spent(a *Account, rank int) (spent, limit int) {
-	if b := l.job.Spec.BackoffLimit; b != nil {
-		return int(l.countedRestarts), int(*b)
-	}
-	if r := a.records[rank]; r != nil {
-		spent = int(r.Restarts)
-	}
-	return spent, a.Policy.Limit
 }

@@ -16,7 +16,7 @@ func (l *Ledger) Kueue() *v1beta1.KueueScheduler { return l.kueue }
 // Unfinished returns the number of replicas that have not finished.
 func (l *Ledger) Unfinished() int {
 	n := 0
-	for _, a := range l.types {
+	for _, a := range l.accountsOfSpec {
 		n += a.Unfinished()
 	}
 	return n
@@ -25,7 +25,7 @@ func (l *Ledger) Unfinished() int {
 // AuxiliaryReplicas returns the number of replicas that only serve the others.
 func (l *Ledger) AuxiliaryReplicas() int {
 	n := 0
-	for _, a := range l.types {
+	for _, a := range l.accountsOfSpec {
 		if a.Auxiliary {
 			n += a.N
 		}
@@ -34,4 +34,4 @@ func (l *Ledger) AuxiliaryReplicas() int {
 }
 
 // Unfinished returns the number of a type's replicas that have not finished.
-func (a *Account) Unfinished() int { return a.N - a.Succeeded() - a.Failed() }
+func (a *Account) Unfinished() int { return a.N - a.SucceededCount() - a.FailedCount() }

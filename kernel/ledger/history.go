@@ -77,11 +77,11 @@ func (d Draft) historyDraftOf(t *v1beta1.JobTime) historyDraft {
 // updateHistory updates the history after the time has changed from before to d.time. From is when the change came.
 func (d Draft) updateHistory(before *v1beta1.JobTime, from, now time.Time) {
 	h := d.historyDraftOf(before)
-	was, is := kindsOf(before.Open), kindsOf(d.time.Open)
+	kindsBefore, kinds := kindsOf(before.Open), kindsOf(d.time.Open)
 	at := boundary(before, d.time)
-	for _, kind := range is {
+	for _, kind := range kinds {
 		e := v1beta1.HistoryEntry{Kind: kind, Begin: at}
-		if slices.Contains(was, kind) { // its entry is open already, unless somebody has deleted it
+		if slices.Contains(kindsBefore, kind) { // its entry is open already, unless somebody has deleted it
 			e.Begin = before.Open.Since
 		} else if kind.IsLoss() {
 			copyCause(&e, &d.why)
@@ -96,12 +96,12 @@ func (d Draft) updateHistory(before *v1beta1.JobTime, from, now time.Time) {
 	for _, kind := range v1beta1.HistoryKinds {
 		n, devices := spentOn(d.time, kind)
 		n0, devices0 := spentOn(before, kind)
-		h.spend(kind, n-n0, devices-devices0)
+		h.addTime(kind, n-n0, devices-devices0)
 	}
 	if next := d.time.Open; next == nil || next.Cause != before.Open.Cause {
 		h.cut(at)
 	}
-	h.close(is, at)
+	h.close(kinds, at)
 	if on, next := before.Open, d.time.Open; next != nil && on.Replicas != next.Replicas {
 		h.Entries = append(h.Entries, v1beta1.HistoryEntry{
 			Kind: v1beta1.HistoryScale, Begin: next.Since, End: new(next.Since), From: new(on.Replicas), To: new(next.Replicas),
@@ -230,8 +230,8 @@ func (h historyDraft) cut(at metav1.Time) {
 	}
 }
 
-// spend adds time to the open entry of a kind, or to its sum if there is none.
-func (h historyDraft) spend(kind v1beta1.HistoryKind, n, devices int64) {
+// addTime adds time to the open entry of a kind, or to its sum if there is none.
+func (h historyDraft) addTime(kind v1beta1.HistoryKind, n, devices int64) {
 	if n <= 0 && devices <= 0 {
 		return
 	}

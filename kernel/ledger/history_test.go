@@ -78,7 +78,7 @@ func (a *account) fails(by v1beta1.TimeCause, restarts int, from, now float64) {
 			d.StartOver(d.Accounts()[0], 0, ledger.Restart, time.Hour, false, at(now))
 		}
 		d.ExplainLoss(v1beta1.HistoryEntry{Pod: "job-worker-0", Message: "no", Begin: metav1.NewTime(at(from))})
-		d.Spend(&ledger.Present{Loss: by}, at(from), at(now))
+		d.SetPresent(&ledger.Present{Loss: by}, at(from), at(now))
 	})
 }
 
@@ -128,7 +128,7 @@ func TestARestartThatCostsNothingIsInTheHistory(t *testing.T) {
 	a.write(120, func(d ledger.Draft) {
 		d.StartOver(d.Accounts()[0], 1, ledger.Disruption, time.Hour, false, at(120))
 		d.ExplainLoss(v1beta1.HistoryEntry{Pod: "job-worker-1", Node: "b", Begin: metav1.NewTime(at(100))})
-		d.Spend(&ledger.Present{Loss: disruption, Runs: true}, at(20), at(120)) // enough of the others go on
+		d.SetPresent(&ledger.Present{Loss: disruption, Runs: true}, at(20), at(120)) // enough of the others go on
 	})
 	require.Equal(t, []string{"Start 0-20 20 s", "Disruption 100-100 0 s 1 restarts"}, a.told())
 	require.Equal(t, "b", a.job.Status.History.Entries[1].Node)
@@ -142,7 +142,7 @@ func TestAFailureThatIsSeenInAPauseBeganWhenTheCodeEnded(t *testing.T) {
 	a.step(ledger.Present{Paused: true}, 50, 50)
 	a.write(90, func(d ledger.Draft) {
 		d.ExplainLoss(v1beta1.HistoryEntry{Begin: metav1.NewTime(at(60))})
-		d.Spend(&ledger.Present{Paused: true, Loss: restart}, at(90), at(90))
+		d.SetPresent(&ledger.Present{Paused: true, Loss: restart}, at(90), at(90))
 	})
 	require.Equal(t, []string{"Pause 50- 0 s", "Failure 60- 0 s"}, a.told()[1:])
 	a.step(ledger.Present{}, 100, 100)
@@ -200,8 +200,8 @@ func TestTenThousandRestartsStaySmall(t *testing.T) {
 		d.ExplainLoss(v1beta1.HistoryEntry{
 			Pod: "job-worker-0", Node: strings.Repeat("n", 63), Message: strings.Repeat("a word ", 22), Cause: v1beta1.CauseException, Begin: metav1.NewTime(at(now)),
 		})
-		d.Spend(&ledger.Present{Loss: causes[i%4]}, at(now), at(now))
-		d.Spend(&ledger.Present{Runs: true}, at(now+7), at(now+7))
+		d.SetPresent(&ledger.Present{Loss: causes[i%4]}, at(now), at(now))
+		d.SetPresent(&ledger.Present{Runs: true}, at(now+7), at(now+7))
 		d.Save(&a.job.Status, at(now+7))
 		if i%20 < 2 {
 			raw, err := json.Marshal(a.job.Status.History)

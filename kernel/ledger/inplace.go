@@ -11,30 +11,30 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// InPlace reports whether replicas are restarted in their pods, if they can be.
-func (l *Ledger) InPlace() bool { return l.job.Spec.RestartStrategy == v1beta1.RestartInPlace }
+// RestartsInPlace reports whether replicas are restarted in their pods, if they can be.
+func (l *Ledger) RestartsInPlace() bool { return l.job.Spec.RestartStrategy == v1beta1.RestartInPlace }
 
 // StopsTogether reports whether all replicas stop as soon as one is being ended from outside.
 func (l *Ledger) StopsTogether() bool { return l.job.Spec.StopTogether && l.RestartsTogether() }
 
 // IsObsolete reports whether a pod of a replica is to be replaced, by the attempt and the job attempt for which it was made. The account a may be nil.
 func (l *Ledger) IsObsolete(a *Account, rank, attempt, jobAttempt int) bool {
-	if !l.InPlace() || a == nil || jobAttempt < 0 {
+	if !l.RestartsInPlace() || a == nil || jobAttempt < 0 {
 		return attempt < l.Attempt(a, rank)
 	}
 	r := a.records[rank]
-	return jobAttempt < int(l.together.MinPodJobAttempt) || r != nil && attempt < int(r.MinPodAttempt)
+	return jobAttempt < int(l.inPlace.MinPodJobAttempt) || r != nil && attempt < int(r.MinPodAttempt)
 }
 
 // BarrierIsOpen reports whether replicas need not wait for each other. If all restart together in place, an open barrier means that none runs, or ever will
 // run, code of an earlier job attempt.
 func (l *Ledger) BarrierIsOpen() bool {
-	return !l.InPlace() || !l.RestartsTogether() || l.together.StartedJobAttempt >= l.jobAttempt
+	return !l.RestartsInPlace() || !l.RestartsTogether() || l.inPlace.StartedJobAttempt >= l.jobAttempt
 }
 
 // BarrierTime returns when replicas were last told to stop; zero if never.
 func (l *Ledger) BarrierTime() time.Time {
-	if t := l.together.BarrierTime; t != nil {
+	if t := l.inPlace.BarrierTime; t != nil {
 		return t.Time
 	}
 	return time.Time{}
@@ -42,7 +42,7 @@ func (l *Ledger) BarrierTime() time.Time {
 
 // RestartTime returns when replicas that waited for each other were last told to go on; zero if never.
 func (l *Ledger) RestartTime() time.Time {
-	if t := l.together.RestartTime; t != nil {
+	if t := l.inPlace.RestartTime; t != nil {
 		return t.Time
 	}
 	return time.Time{}
@@ -84,9 +84,9 @@ const hashAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345
 
 // OpenBarrier notes that all replicas have arrived in the present job attempt, and may go on.
 func (d Draft) OpenBarrier(now time.Time) {
-	d.together.StartedJobAttempt = d.jobAttempt
-	if d.together.BarrierTime != nil {
-		d.together.RestartTime = &metav1.MicroTime{Time: now}
+	d.inPlace.StartedJobAttempt = d.jobAttempt
+	if d.inPlace.BarrierTime != nil {
+		d.inPlace.RestartTime = &metav1.MicroTime{Time: now}
 	}
 }
 
@@ -100,8 +100,8 @@ func (d Draft) ReplacePod(a *Account, rank int) {
 // LivedTogether returns how long the replicas of a type have run code since all were last told to go on. Bounds reports whether this is the most that any of
 // them has lived since, though its container and pod may be older. If it is false, lived means nothing.
 func (l *Ledger) LivedTogether(a *Account, now time.Time) (lived time.Duration, bounds bool) {
-	switch t := l.together; {
-	case !l.InPlace() || !l.RestartsTogether() || a.Auxiliary || t.BarrierTime == nil:
+	switch t := l.inPlace; {
+	case !l.RestartsInPlace() || !l.RestartsTogether() || a.Auxiliary || t.BarrierTime == nil:
 		return 0, false
 	case t.RestartTime == nil: // they wait for each other
 		return 0, true
@@ -110,10 +110,10 @@ func (l *Ledger) LivedTogether(a *Account, now time.Time) (lived time.Duration, 
 	}
 }
 
-// failuresInARow returns how many of a replica's short lives in a row have ended by a failure.
+// failuresInARow returns how many of the short lives in a row have ended by a failure, in the streak of a replica.
 func failuresInARow(r *v1beta1.RankRecord) int32 { return r.Streak - r.StreakDisruptions }
 
-// inPlaceLimit returns how often in a row a replica is restarted in place.
+// inPlaceLimit returns how often in a row a replica is restarted in place, or all members if they restart together.
 func (l *Ledger) inPlaceLimit() int32 {
 	if n := l.job.Spec.InPlaceLimit; n != nil {
 		return *n
@@ -121,17 +121,17 @@ func (l *Ledger) inPlaceLimit() int32 {
 	return spec.InPlaceLimit
 }
 
-// restartWholeJob begins a job attempt in place. Replicas that have succeeded stay succeeded. If more of a replica's short lives in a row ended by a
-// failure than the limit allows, its pod is replaced. If that does not help, all pods are.
+// restartWholeJob begins a job attempt in place. Replicas that have succeeded stay succeeded. The members share a streak. If more of its short
+// lives ended by a failure than the limit allows, the pod that failed last is replaced. If that does not help, all pods are.
 func (d Draft) restartWholeJob(a *Account, rank int, as Count, now time.Time) {
 	d.jobAttempt++
-	d.together.BarrierTime, d.together.RestartTime = &metav1.MicroTime{Time: now}, nil
+	d.inPlace.BarrierTime, d.inPlace.RestartTime = &metav1.MicroTime{Time: now}, nil
 	switch beyond := failuresInARow(a.record(rank)) - d.inPlaceLimit(); {
 	case as != Restart && as != Excepted:
 	case beyond == 1:
 		d.ReplacePod(a, rank)
 	case beyond > 1:
-		d.together.MinPodJobAttempt = d.jobAttempt
+		d.inPlace.MinPodJobAttempt = d.jobAttempt
 	}
 }
 
@@ -139,7 +139,7 @@ func (d Draft) restartWholeJob(a *Account, rank int, as Count, now time.Time) {
 func (d Draft) restartAlone(a *Account, rank int, inPlace bool) {
 	r := a.record(rank)
 	r.Attempt++
-	if d.InPlace() && (!inPlace || failuresInARow(r) > d.inPlaceLimit()) {
+	if d.RestartsInPlace() && (!inPlace || failuresInARow(r) > d.inPlaceLimit()) {
 		r.MinPodAttempt = int32(d.Attempt(a, rank))
 	}
 }

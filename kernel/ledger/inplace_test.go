@@ -90,7 +90,7 @@ func TestDisruptionsDoNotUseUpTheLimitInPlace(t *testing.T) {
 			for rank := range 3 {
 				born = born || d.Account("worker").record(rank).MinPodAttempt > 0
 			}
-			require.Equal(t, []bool{test.born, test.replaced}, []bool{born, d.together.MinPodJobAttempt > 0})
+			require.Equal(t, []bool{test.born, test.replaced}, []bool{born, d.inPlace.MinPodJobAttempt > 0})
 
 			alone := load(t, jobOf(3, inPlace, limit, shared(99)))
 			before := int32(0)

@@ -26,22 +26,22 @@ import (
 
 // Ledger is the job's accounts, to be read.
 type Ledger struct {
-	job      *v1beta1.GenericJob
-	tasks    []spec.ReplicaType  // in the order of spec.replicaSpecs
-	types    []*Account          // of tasks, in their order
-	accounts map[string]*Account // of all types that the ledger or the spec has
-	run                          // what the job as a whole has done
-	gang     v1beta1.GangStatus  // the group in which pods are placed now
-	together v1beta1.InPlaceStatus
-	nodes    // on which the job has failed, or that were lost
-	kueue    *v1beta1.KueueScheduler
-	time     *v1beta1.JobTime     // what its time was spent on; replaced, and never changed
-	history  *v1beta1.History     // what came between its work; likewise
-	recovery *v1beta1.Recovery    // from its last loss; likewise
-	why      v1beta1.HistoryEntry // what is known of the loss that this draft has found
-	noStatus bool                 // the job has none yet
-	edited   bool                 // see Edited
-	resumed  bool                 // this draft has ended a pause of a job that had begun
+	job            *v1beta1.GenericJob
+	replicaTypes   []spec.ReplicaType  // in the order of spec.replicaSpecs
+	accountsOfSpec []*Account          // of replicaTypes, in their order
+	accounts       map[string]*Account // of all types that the ledger or the spec has
+	run                                // what the job as a whole has done
+	gang           v1beta1.GangStatus  // the group in which pods are placed now
+	inPlace        v1beta1.InPlaceStatus
+	nodes          // on which the job has failed, or that were lost
+	kueue          *v1beta1.KueueScheduler
+	time           *v1beta1.JobTime     // what its time was spent on; replaced, and never changed
+	history        *v1beta1.History     // what came between its work; likewise
+	recovery       *v1beta1.Recovery    // from its last loss; likewise
+	why            v1beta1.HistoryEntry // what is known of the loss that this draft has found
+	noStatus       bool                 // the job has none yet
+	edited         bool                 // see Edited
+	resumed        bool                 // this draft has ended a pause of a job that had begun
 }
 
 // run is what the status says of the job as a whole, beside its phase and its end; see there.
@@ -71,13 +71,13 @@ func Load(job *v1beta1.GenericJob) (Draft, error) {
 		l.gang = *s.Gang
 	}
 	if s.InPlace != nil {
-		l.together = *s.InPlace
+		l.inPlace = *s.InPlace
 	}
 	l.kueue = spec.Kueue(job)
 	if l.startTime != nil && !stops(l.mode) {
 		l.kueue = s.Queue // an edit of a label counts once no pod runs
 	}
-	l.edited = l.isEdited()
+	l.edited = l.findsEdit()
 	d := Draft{l}
 	var broken error
 	for i := range s.Ledger {
@@ -85,11 +85,11 @@ func Load(job *v1beta1.GenericJob) (Draft, error) {
 			broken = fmt.Errorf("status.ledger[%s].%w", s.Ledger[i].Type, err)
 		}
 	}
-	l.tasks = spec.ReplicaTypes(job, l.Settled() && !job.Spec.RunMode.Pauses())
-	for i, t := range l.tasks {
+	l.replicaTypes = spec.ReplicaTypes(job, l.IsSettled() && !job.Spec.RunMode.Pauses())
+	for i, t := range l.replicaTypes {
 		a := d.account(t.Type)
 		a.ReplicaType, a.Index = t, i
-		l.types = append(l.types, a)
+		l.accountsOfSpec = append(l.accountsOfSpec, a)
 	}
 	if s.CompletionTime != nil { // records may have been dropped at the end
 		for _, t := range s.Tasks {
@@ -124,8 +124,8 @@ func (l *Ledger) Save(s *v1beta1.GenericJobStatus, now time.Time) {
 		s.Gang = new(l.gang)
 	}
 	s.InPlace = nil
-	if l.together != (v1beta1.InPlaceStatus{}) {
-		s.InPlace = new(l.together)
+	if l.inPlace != (v1beta1.InPlaceStatus{}) {
+		s.InPlace = new(l.inPlace)
 	}
 	s.Queue, s.Time, s.History, s.Recovery = l.kueue.DeepCopy(), l.time, l.history, l.recovery
 	l.saveNodes(s)
@@ -151,33 +151,33 @@ func isBlank(s v1beta1.GenericJobStatus) bool {
 // HasNoStatus reports whether the job has no status yet.
 func (l *Ledger) HasNoStatus() bool { return l.noStatus }
 
-// Edited reports whether existing pods may have been made from another spec, because of an edit that this draft answers: see
+// IsEdited reports whether existing pods may have been made from another spec, because of an edit that this draft answers: see
 // BeginModeGenerationIfEdited.
-func (l *Ledger) Edited() bool { return l.edited }
+func (l *Ledger) IsEdited() bool { return l.edited }
 
-// isEdited reports whether existing pods may have been made from another spec, because of an edit. The CRD lets users edit everything as long as there is
+// findsEdit reports whether existing pods may have been made from another spec, because of an edit. The CRD lets users edit everything as long as there is
 // no phase, and templates as long as no code has started.
-func (l *Ledger) isEdited() bool {
+func (l *Ledger) findsEdit() bool {
 	if l.noStatus {
 		return l.job.Generation > 1
 	}
-	return l.Unstarted() && l.job.Generation != l.job.Status.ObservedGeneration && l.unstarted != spec.PodsHash(l.job)
+	return l.IsUnstarted() && l.job.Generation != l.job.Status.ObservedGeneration && l.unstarted != spec.PodsHash(l.job)
 }
 
-// Unstarted reports whether no code has started in pods that were made from this spec. As long as that is so, the CRD lets users edit templates.
-func (l *Ledger) Unstarted() bool { return l.unstarted != "" }
+// IsUnstarted reports whether no code has started in pods that were made from this spec. As long as that is so, the CRD lets users edit templates.
+func (l *Ledger) IsUnstarted() bool { return l.unstarted != "" }
 
-// Settled reports whether the job has started, from a spec that the status knows, with pods of the mode that the spec asks for. A paused or queued job
+// IsSettled reports whether the job has started, from a spec that the status knows, with pods of the mode that the spec asks for. A paused or queued job
 // needs no pods for that.
-func (l *Ledger) Settled() bool {
-	return l.startTime != nil && !l.Edited() && (l.mode == l.wanted() || l.job.Spec.RunMode.Pauses() || l.mode == spec.ModeQueued)
+func (l *Ledger) IsSettled() bool {
+	return l.startTime != nil && !l.IsEdited() && (l.mode == l.wantedMode() || l.job.Spec.RunMode.Pauses() || l.mode == spec.ModeQueued)
 }
 
 // ReplicaTypes returns the types in the spec, in its order.
-func (l *Ledger) ReplicaTypes() []spec.ReplicaType { return l.tasks }
+func (l *Ledger) ReplicaTypes() []spec.ReplicaType { return l.replicaTypes }
 
 // Accounts returns the accounts of the types in the spec, in its order.
-func (l *Ledger) Accounts() []*Account { return l.types }
+func (l *Ledger) Accounts() []*Account { return l.accountsOfSpec }
 
 // Account returns the account of a type; nil if neither the spec nor the ledger knows it.
 func (l *Ledger) Account(replicaType string) *Account { return l.accounts[replicaType] }
@@ -207,8 +207,8 @@ func (l *Ledger) SharedRestartsLeft() int {
 	return spec.Unlimited
 }
 
-// WithinLimit reports whether the limit of a replica, and the one that all share, leave another restart.
-func (l *Ledger) WithinLimit(a *Account, rank int) bool {
+// IsWithinLimit reports whether the limit of a replica, and the one that all share, leave another restart.
+func (l *Ledger) IsWithinLimit(a *Account, rank int) bool {
 	if a.Index >= 0 && a.Auxiliary {
 		return true
 	}
@@ -222,9 +222,21 @@ func (l *Ledger) WithinLimit(a *Account, rank int) bool {
 	return a.Policy.Limit == spec.Unlimited || done < a.Policy.Limit
 }
 
+// Spent returns how many restarts are spent of a replica's limit, and that limit. It is the limit that all replicas share, if there is one, or else its
+// own, which may be spec.Unlimited.
+func (l *Ledger) Spent(a *Account, rank int) (spent, limit int) {
+	if b := l.job.Spec.BackoffLimit; b != nil {
+		return int(l.countedRestarts), int(*b)
+	}
+	if r := a.records[rank]; r != nil {
+		spent = int(r.Restarts)
+	}
+	return spent, a.Policy.Limit
+}
+
 // RunsAgain reports whether a replica is run again even if it succeeds.
 func (l *Ledger) RunsAgain(a *Account, rank int) bool {
-	return a.Policy.Allows(0) && l.WithinLimit(a, rank)
+	return a.Policy.Allows(0) && l.IsWithinLimit(a, rank)
 }
 
 // Delay returns how long a replica still has to wait for its next pod; zero or less if it need not wait. Replaced reports whether it had a pod before.
@@ -236,7 +248,7 @@ func (l *Ledger) Delay(a *Account, rank int, now time.Time) (wait time.Duration,
 	return r.NotBefore.Sub(now), true
 }
 
-// Streak returns the number of short lives in a row of a replica's pods.
+// Streak returns the number of short lives in a row of a replica's pods. Members of a job may share a streak (see streakOf).
 func (a *Account) Streak(rank int) int {
 	if r := a.records[rank]; r != nil {
 		return int(r.Streak)
@@ -248,7 +260,7 @@ func (a *Account) Streak(rank int) int {
 // for their delays.
 func (l *Ledger) NextDelay(now time.Time) time.Duration {
 	var next time.Duration
-	for _, a := range l.types {
+	for _, a := range l.accountsOfSpec {
 		if a.Auxiliary {
 			continue
 		}
@@ -267,14 +279,14 @@ func (a *Account) HasSucceeded(rank int) bool { return a.succeeded.Contains(rank
 // HasFailed reports whether a rank has failed for good.
 func (a *Account) HasFailed(rank int) bool { return a.failed.Contains(rank) }
 
-// Finished reports whether the ledger holds the outcome of a replica.
-func (a *Account) Finished(rank int) bool { return a.HasSucceeded(rank) || a.HasFailed(rank) }
+// HasFinished reports whether the ledger holds the outcome of a replica.
+func (a *Account) HasFinished(rank int) bool { return a.HasSucceeded(rank) || a.HasFailed(rank) }
 
-// Succeeded returns the number of ranks that have succeeded.
-func (a *Account) Succeeded() int { return a.succeeded.Len() }
+// SucceededCount returns the number of ranks that have succeeded.
+func (a *Account) SucceededCount() int { return a.succeeded.Len() }
 
-// Failed returns the number of ranks that have failed for good.
-func (a *Account) Failed() int { return a.failed.Len() }
+// FailedCount returns the number of ranks that have failed for good.
+func (a *Account) FailedCount() int { return a.failed.Len() }
 
 // Restarts returns the number of restarts of a type that a limit counted.
 func (a *Account) Restarts() int32 {

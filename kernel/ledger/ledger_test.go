@@ -192,7 +192,7 @@ func TestSettled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tc.job.Spec.SuccessRules = []v1beta1.FinishRule{{"worker": {intstr.FromInt32(4)}}}
 			d := load(t, tc.job)
-			require.Equal(t, tc.settled, d.Settled())
+			require.Equal(t, tc.settled, d.IsSettled())
 			require.Equal(t, tc.workers, d.Accounts()[0].N)
 		})
 	}
@@ -214,5 +214,5 @@ func TestAccountsFollowTheSpec(t *testing.T) {
 	worker := d.Account("worker")
 	require.Equal(t, []bool{true, false}, []bool{worker.HasSucceeded(0), worker.HasSucceeded(1)})
 	require.Equal(t, []bool{false, true}, []bool{worker.HasFailed(0), worker.HasFailed(1)})
-	require.Equal(t, []bool{true, true, false}, []bool{worker.Finished(0), worker.Finished(1), worker.Finished(2)})
+	require.Equal(t, []bool{true, true, false}, []bool{worker.HasFinished(0), worker.HasFinished(1), worker.HasFinished(2)})
 }

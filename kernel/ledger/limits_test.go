@@ -45,7 +45,7 @@ func TestLimits(t *testing.T) {
 			a := d.Account("worker")
 			require.Equal(t, tc.budget, d.SharedRestartsLeft())
 			for rank := range 2 {
-				require.Equal(t, tc.within[rank], d.WithinLimit(a, rank), "rank %d", rank)
+				require.Equal(t, tc.within[rank], d.IsWithinLimit(a, rank), "rank %d", rank)
 				spent, limit := d.Spent(a, rank)
 				got := [2]int{spent, limit}
 				require.Equal(t, tc.spent[rank], got, "rank %d", rank)
@@ -83,7 +83,7 @@ func TestALimitOfNAllowsNRestarts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := load(t, jobOf(1, edit))
 			restarts := 0
-			for ; restarts < 100 && d.WithinLimit(d.Account("worker"), 0); restarts++ {
+			for ; restarts < 100 && d.IsWithinLimit(d.Account("worker"), 0); restarts++ {
 				d.StartOver(d.Account("worker"), 0, Disruption, 0, false, start)
 				d.StartOver(d.Account("worker"), 0, Restart, 0, false, start)
 			}

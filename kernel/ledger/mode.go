@@ -47,10 +47,10 @@ func (c *clock) Active(now time.Time) (active time.Duration, ticks bool) {
 	return now.Sub(c.startTime.Time) - Seconds(c.pausedSeconds), c.pauseTime == nil
 }
 
-// Resumed reports whether this draft has ended a pause of a job that had begun.
-func (l *Ledger) Resumed() bool { return l.resumed }
+// WasResumed reports whether this draft has ended a pause of a job that had begun.
+func (l *Ledger) WasResumed() bool { return l.resumed }
 
-func (l *Ledger) wanted() string { return spec.Mode(l.job, l.pauses > 0) }
+func (l *Ledger) wantedMode() string { return spec.Mode(l.job, l.pauses > 0) }
 
 // SetStartTime notes when the job began.
 func (d Draft) SetStartTime(at time.Time) { d.startTime = &metav1.Time{Time: at} }
@@ -76,12 +76,12 @@ func (d Draft) SetMissingStartTime(firstPod, now time.Time) {
 // stops reports whether pods are stopped in a mode, and none is created.
 func stops(mode string) bool { return mode == spec.ModePaused || mode == spec.ModeQueued }
 
-// Switch changes to the run mode that the spec asks for, or to ModeQueued if the job is queued. A queued job is paused by its queue, and not by its
+// SwitchMode changes to the run mode that the spec asks for, or to ModeQueued if the job is queued. A queued job is paused by its queue, and not by its
 // user. Each change begins a mode generation, and pods of earlier ones are stopped.
 //
 // A job may be paused before its first status is written. Whether it had begun then shows by its pods: see SetMissingStartTime.
-func (d Draft) Switch(now time.Time, queued bool) {
-	mode, old := d.wanted(), d.mode
+func (d Draft) SwitchMode(now time.Time, queued bool) {
+	mode, old := d.wantedMode(), d.mode
 	if queued {
 		mode = spec.ModeQueued
 	}

@@ -70,10 +70,10 @@ func TestSwitch(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			d := load(t, withMode(tc.mode, tc.was))
-			d.Switch(minute(10), false)
+			d.SwitchMode(minute(10), false)
 			require.Equal(t, tc.want, saved(d, minute(10)))
-			require.Equal(t, tc.resumed, d.Resumed())
-			d.Switch(minute(11), false)
+			require.Equal(t, tc.resumed, d.WasResumed())
+			d.SwitchMode(minute(11), false)
 			require.Equal(t, tc.want, saved(d, minute(11)), "to follow the same mode again changes nothing")
 		})
 	}
@@ -173,7 +173,7 @@ func TestRenew(t *testing.T) {
 			require.Equal(t, tc.want, d.ModeGeneration())
 			require.Equal(t, tc.hash, d.unstarted)
 			d.NoteCodeStarted()
-			require.False(t, d.Unstarted())
+			require.False(t, d.IsUnstarted())
 		})
 	}
 }

@@ -76,7 +76,7 @@ func (d Draft) failuresOfAllJobs(policy spec.AvoidPolicy, problems []NodeProblem
 func (p NodeProblem) countedTimes(policy spec.AvoidPolicy, known []metav1.Time, now time.Time) (times []metav1.Time) {
 	for _, t := range p.Times {
 		same := func(k metav1.Time) bool { return k.Sub(t.Time).Abs() < SameLoss }
-		if faded(policy, t, now) || p.Reason == v1beta1.AvoidLost && (slices.ContainsFunc(known, same) || slices.ContainsFunc(times, same)) {
+		if isFaded(policy, t, now) || p.Reason == v1beta1.AvoidLost && (slices.ContainsFunc(known, same) || slices.ContainsFunc(times, same)) {
 			continue
 		}
 		times = append(times, t)

@@ -125,7 +125,7 @@ func (d Draft) AddLostNode(f NodeFailure, since, now time.Time) {
 		return
 	}
 	at := metav1.NewTime(since.Truncate(time.Second))
-	if i := d.failuresIndex(f.Node); !faded(policy, at, now) && (i < 0 || !slices.ContainsFunc(d.nodeFailures[i].Times, func(t metav1.Time) bool { return t.Equal(&at) })) {
+	if i := d.failuresIndex(f.Node); !isFaded(policy, at, now) && (i < 0 || !slices.ContainsFunc(d.nodeFailures[i].Times, func(t metav1.Time) bool { return t.Equal(&at) })) {
 		d.addNodeFailure(f, at)
 	}
 	staysBad := slices.ContainsFunc(d.bad, func(n v1beta1.AvoidedNode) bool { // a node that is avoided for a condition has no Until
@@ -165,8 +165,8 @@ func (d Draft) Avoid(now time.Time, there int, problems []NodeProblem) {
 func (d Draft) forgetFaded(policy spec.AvoidPolicy, now time.Time) {
 	var left []v1beta1.NodeFailures
 	for _, n := range d.nodeFailures {
-		n.Times = slices.DeleteFunc(slices.Clone(n.Times), func(t metav1.Time) bool { return faded(policy, t, now) })
-		if n.Enough != nil && faded(policy, *n.Enough, now) {
+		n.Times = slices.DeleteFunc(slices.Clone(n.Times), func(t metav1.Time) bool { return isFaded(policy, t, now) })
+		if n.Enough != nil && isFaded(policy, *n.Enough, now) {
 			n.Enough = nil
 		}
 		if len(n.Times) > 0 && policy.Counts {
@@ -176,8 +176,8 @@ func (d Draft) forgetFaded(policy spec.AvoidPolicy, now time.Time) {
 	d.nodeFailures = left
 }
 
-// faded reports whether what happened at a time does not count any more.
-func faded(policy spec.AvoidPolicy, at metav1.Time, now time.Time) bool {
+// isFaded reports whether what happened at a time does not count any more.
+func isFaded(policy spec.AvoidPolicy, at metav1.Time, now time.Time) bool {
 	return now.Sub(at.Time).Abs() >= policy.Within
 }
 

@@ -89,9 +89,9 @@ func (d Draft) KeepTime(now time.Time) {
 	d.history = newHistory(d.time).History
 }
 
-// Spend begins the interval that follows from the present facts, at a time. That time is cut to lie between the beginning of the open interval and now,
+// SetPresent begins the interval that follows from the present facts, at a time. That time is cut to lie between the beginning of the open interval and now,
 // because the clocks of nodes and operators differ.
-func (d Draft) Spend(p *Present, from, now time.Time) {
+func (d Draft) SetPresent(p *Present, from, now time.Time) {
 	if d.time == nil || d.time.Open == nil {
 		return
 	}
@@ -100,26 +100,26 @@ func (d Draft) Spend(p *Present, from, now time.Time) {
 		d.time.Basis = p.Basis
 	}
 	next := p.Follows(d.time.Open)
-	if d.unwritten() && next.Cause != v1beta1.TimeProductive && p.Loss == "" {
+	if d.isUnwritten() && next.Cause != v1beta1.TimeProductive && p.Loss == "" {
 		from = d.time.Since.Time // nothing is stored yet, so this has held from the beginning
 	}
-	d.spend(next, from, now)
+	d.beginInterval(next, from, now)
 	d.countRestarts(p.Loss, from, now)
 }
 
-// Trained notes that the job has trained since a time, though the open interval has another cause. It does nothing in an interval in which the job has no
+// NoteTraining notes that the job has trained since a time, though the open interval has another cause. It does nothing in an interval in which the job has no
 // pods.
-func (d Draft) Trained(from, now time.Time) {
+func (d Draft) NoteTraining(from, now time.Time) {
 	if d.hasPods() {
-		d.spend(v1beta1.OpenTime{Cause: v1beta1.TimeProductive}, from, now)
+		d.beginInterval(v1beta1.OpenTime{Cause: v1beta1.TimeProductive}, from, now)
 	}
 }
 
-// Lost notes that a loss began at a time, before the job was paused or queued. The operator has seen both in one reconcile.
-func (d Draft) Lost(by v1beta1.TimeCause, from, now time.Time) {
+// NoteLoss notes that a loss began at a time, before the job was paused or queued. The operator has seen both in one reconcile.
+func (d Draft) NoteLoss(by v1beta1.TimeCause, from, now time.Time) {
 	if d.hasPods() {
 		by = cmp.Or(d.time.Open.LostBy, by)
-		d.spend(v1beta1.OpenTime{Cause: by, LostBy: by}, from, now)
+		d.beginInterval(v1beta1.OpenTime{Cause: by, LostBy: by}, from, now)
 	}
 }
 
@@ -141,11 +141,11 @@ func (d Draft) EndTime(now time.Time) {
 	d.endRecovery()
 }
 
-// unwritten reports whether no stored status has the time yet.
-func (d Draft) unwritten() bool { return d.job.Status.Time == nil }
+// isUnwritten reports whether no stored status has the time yet.
+func (d Draft) isUnwritten() bool { return d.job.Status.Time == nil }
 
-// spend ends the open interval and begins the next, if that has another cause or loss, or the job has another size.
-func (d Draft) spend(next v1beta1.OpenTime, from, now time.Time) {
+// beginInterval ends the open interval and begins the next, if that has another cause or loss, or the job has another size.
+func (d Draft) beginInterval(next v1beta1.OpenTime, from, now time.Time) {
 	on := d.time.Open
 	next.Replicas, next.Devices = d.size()
 	resized := next.Replicas != on.Replicas || next.Devices != on.Devices
@@ -164,7 +164,7 @@ func (d Draft) spend(next v1beta1.OpenTime, from, now time.Time) {
 	if on.Cause == v1beta1.TimeProductive && next.Cause != on.Cause {
 		d.noteStep()
 	}
-	if resized && !d.unwritten() { // the job had the old size until now
+	if resized && !d.isUnwritten() { // the job had the old size until now
 		closeAt(d.time, now)
 	}
 	next.Since = d.time.Open.Since
@@ -237,7 +237,7 @@ func weighted(s *v1beta1.TimeShares, cause v1beta1.TimeCause, n, times int64) *v
 
 // size returns how many replicas and accelerators the job has. Auxiliary replicas do not count, because they do not train; their accelerators do.
 func (l *Ledger) size() (replicas int32, devices int64) {
-	for _, a := range l.types {
+	for _, a := range l.accountsOfSpec {
 		if !a.Auxiliary {
 			replicas += int32(a.N)
 		}

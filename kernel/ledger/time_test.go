@@ -85,7 +85,7 @@ func newAccount(t *testing.T) *account {
 
 // step writes what follows on a look at some seconds, by something that happened at others.
 func (a *account) step(p ledger.Present, from, now float64) *v1beta1.JobTime {
-	return a.write(now, func(d ledger.Draft) { d.Spend(&p, at(from), at(now)) })
+	return a.write(now, func(d ledger.Draft) { d.SetPresent(&p, at(from), at(now)) })
 }
 
 func (a *account) write(now float64, do func(ledger.Draft)) *v1beta1.JobTime {
@@ -100,81 +100,81 @@ func (a *account) write(now float64, do func(ledger.Draft)) *v1beta1.JobTime {
 	d.Save(&s, at(now))
 	s.Phase = v1beta1.JobRunning
 	a.job.Status = s
-	is := s.Time
+	got := s.Time
 	sum := int64(0)
 	for _, cause := range v1beta1.TimeCauses {
-		sum += *is.Of(cause)
+		sum += *got.Of(cause)
 		if before != nil {
-			require.GreaterOrEqual(a.t, *is.Of(cause), *before.Of(cause))
+			require.GreaterOrEqual(a.t, *got.Of(cause), *before.Of(cause))
 		}
 	}
-	require.Equal(a.t, sum, is.Total)
-	if is.Open != nil {
-		require.Equal(a.t, is.Since.Add(time.Duration(is.Total)*time.Second), is.Open.Since.Time)
+	require.Equal(a.t, sum, got.Total)
+	if got.Open != nil {
+		require.Equal(a.t, got.Since.Add(time.Duration(got.Total)*time.Second), got.Open.Since.Time)
 	}
-	return is
+	return got
 }
 
 func TestTimeIsAddedUp(t *testing.T) {
 	a := newAccount(t)
-	is := a.step(ledger.Present{}, 0, 1.5)
-	require.Equal(t, starting, is.Open.Cause)
-	require.Equal(t, noon, is.Since.Time)
-	require.Zero(t, is.Total, "time alone is not written")
+	got := a.step(ledger.Present{}, 0, 1.5)
+	require.Equal(t, starting, got.Open.Cause)
+	require.Equal(t, noon, got.Since.Time)
+	require.Zero(t, got.Total, "time alone is not written")
 	again := a.step(ledger.Present{}, 500, 500)
-	require.Equal(t, is, again, "time alone writes nothing")
-	is = a.step(ledger.Present{Runs: true}, 40.9, 42) // code started before the operator saw it
-	require.EqualValues(t, 40, is.Starting)
-	is = a.step(ledger.Present{Loss: hang}, 1000, 2200) // found after 20 minutes
-	require.EqualValues(t, 960, is.Productive)
-	is = a.step(ledger.Present{Loss: hang}, 1000, 2300)
-	require.EqualValues(t, 960, is.Productive, "it is moved once")
-	is = a.step(ledger.Present{Paused: true}, 2400, 2400)
-	require.EqualValues(t, 1400, is.Lost.Hang)
-	is = a.step(ledger.Present{}, 2500, 2500)
-	require.Equal(t, hang, is.Open.Cause)
-	is = a.step(ledger.Present{Runs: true}, 2600, 2601)
-	require.Equal(t, v1beta1.LostTime{Hang: 1500}, is.Lost)
-	is = a.write(3000, func(d ledger.Draft) { d.EndTime(at(3000)) })
-	require.Nil(t, is.Open)
-	require.Equal(t, v1beta1.TimeShares{Total: 3000, Starting: 40, Productive: 1360, Paused: 100, Lost: v1beta1.LostTime{Hang: 1500}}, is.TimeShares)
-	require.Equal(t, v1beta1.TimeShares{Total: 6000, Starting: 80, Productive: 2720, Paused: 200, Lost: v1beta1.LostTime{Hang: 3000}}, *is.ReplicaSeconds)
-	require.Nil(t, is.DeviceSeconds)
-	require.Equal(t, is, a.write(4000, func(d ledger.Draft) { d.EndTime(at(4000)) }), "after the end nothing is added")
+	require.Equal(t, got, again, "time alone writes nothing")
+	got = a.step(ledger.Present{Runs: true}, 40.9, 42) // code started before the operator saw it
+	require.EqualValues(t, 40, got.Starting)
+	got = a.step(ledger.Present{Loss: hang}, 1000, 2200) // found after 20 minutes
+	require.EqualValues(t, 960, got.Productive)
+	got = a.step(ledger.Present{Loss: hang}, 1000, 2300)
+	require.EqualValues(t, 960, got.Productive, "it is moved once")
+	got = a.step(ledger.Present{Paused: true}, 2400, 2400)
+	require.EqualValues(t, 1400, got.Lost.Hang)
+	got = a.step(ledger.Present{}, 2500, 2500)
+	require.Equal(t, hang, got.Open.Cause)
+	got = a.step(ledger.Present{Runs: true}, 2600, 2601)
+	require.Equal(t, v1beta1.LostTime{Hang: 1500}, got.Lost)
+	got = a.write(3000, func(d ledger.Draft) { d.EndTime(at(3000)) })
+	require.Nil(t, got.Open)
+	require.Equal(t, v1beta1.TimeShares{Total: 3000, Starting: 40, Productive: 1360, Paused: 100, Lost: v1beta1.LostTime{Hang: 1500}}, got.TimeShares)
+	require.Equal(t, v1beta1.TimeShares{Total: 6000, Starting: 80, Productive: 2720, Paused: 200, Lost: v1beta1.LostTime{Hang: 3000}}, *got.ReplicaSeconds)
+	require.Nil(t, got.DeviceSeconds)
+	require.Equal(t, got, a.write(4000, func(d ledger.Draft) { d.EndTime(at(4000)) }), "after the end nothing is added")
 }
 
 func TestClocksThatDifferLoseNoSecond(t *testing.T) {
 	a := newAccount(t)
 	a.step(ledger.Present{}, 0, 0)
-	is := a.step(ledger.Present{Runs: true}, 100, 50) // the node's clock is ahead
-	require.EqualValues(t, 50, is.Starting)
-	is = a.step(ledger.Present{Loss: restart}, 20, 60) // ... or behind
-	require.EqualValues(t, 0, is.Productive)
-	is = a.step(ledger.Present{Runs: true}, 3000, 3000) // this operator's clock is ahead
-	require.EqualValues(t, 2950, is.Lost.Restart)
-	is = a.step(ledger.Present{Paused: true}, 100, 100) // the next one's is not: what was counted stays
-	require.EqualValues(t, 3000, is.Total)
-	is = a.step(ledger.Present{}, 200, 200)
-	require.EqualValues(t, 3000, is.Total)
-	is = a.write(3100, func(d ledger.Draft) { d.EndTime(at(3100)) })
-	require.EqualValues(t, 3100, is.Total)
+	got := a.step(ledger.Present{Runs: true}, 100, 50) // the node's clock is ahead
+	require.EqualValues(t, 50, got.Starting)
+	got = a.step(ledger.Present{Loss: restart}, 20, 60) // ... or behind
+	require.EqualValues(t, 0, got.Productive)
+	got = a.step(ledger.Present{Runs: true}, 3000, 3000) // this operator's clock is ahead
+	require.EqualValues(t, 2950, got.Lost.Restart)
+	got = a.step(ledger.Present{Paused: true}, 100, 100) // the next one's is not: what was counted stays
+	require.EqualValues(t, 3000, got.Total)
+	got = a.step(ledger.Present{}, 200, 200)
+	require.EqualValues(t, 3000, got.Total)
+	got = a.write(3100, func(d ledger.Draft) { d.EndTime(at(3100)) })
+	require.EqualValues(t, 3100, got.Total)
 }
 
 func TestTimeBeginsAtTheFirstSight(t *testing.T) {
 	for name, p := range map[v1beta1.TimeCause]ledger.Present{paused: {Paused: true}, queued: {Queued: true}} {
-		is := newAccount(t).step(p, 1.9, 1.9)
-		require.Zero(t, is.Total, name)
-		require.Equal(t, name, is.Open.Cause)
-		require.Equal(t, noon, is.Open.Since.Time)
+		got := newAccount(t).step(p, 1.9, 1.9)
+		require.Zero(t, got.Total, name)
+		require.Equal(t, name, got.Open.Cause)
+		require.Equal(t, noon, got.Open.Since.Time)
 	}
-	is := newAccount(t).step(ledger.Present{Runs: true}, 1, 2)
-	require.Equal(t, v1beta1.TimeShares{Total: 1, Starting: 1}, is.TimeShares)
+	got := newAccount(t).step(ledger.Present{Runs: true}, 1, 2)
+	require.Equal(t, v1beta1.TimeShares{Total: 1, Starting: 1}, got.TimeShares)
 
 	earlier := newAccount(t) // an operator before this one has written a status, without its time
 	earlier.job.Status.Phase = v1beta1.JobRunning
-	is = earlier.step(ledger.Present{Runs: true}, 5, 86400)
-	require.Equal(t, at(86400), is.Since.Time)
-	require.Zero(t, is.Total)
+	got = earlier.step(ledger.Present{Runs: true}, 5, 86400)
+	require.Equal(t, at(86400), got.Since.Time)
+	require.Zero(t, got.Total)
 
 	over := newAccount(t)
 	over.job.Status.Phase, over.job.Status.CompletionTime = v1beta1.JobSucceeded, &metav1.Time{Time: noon}
@@ -186,16 +186,16 @@ func TestTimeBeginsAtTheFirstSight(t *testing.T) {
 
 func TestTheTrainingOfAShortJobIsFound(t *testing.T) {
 	a := newAccount(t)
-	is := a.write(90, func(d ledger.Draft) { // one look, after all is over
-		d.Trained(at(30), at(90))
+	got := a.write(90, func(d ledger.Draft) { // one look, after all is over
+		d.NoteTraining(at(30), at(90))
 		d.EndTime(at(90))
 	})
-	require.Equal(t, v1beta1.TimeShares{Total: 90, Starting: 30, Productive: 60}, is.TimeShares)
+	require.Equal(t, v1beta1.TimeShares{Total: 90, Starting: 30, Productive: 60}, got.TimeShares)
 
 	b := newAccount(t)
 	b.step(ledger.Present{Paused: true}, 0, 1)
-	is = b.write(90, func(d ledger.Draft) { d.Trained(at(30), at(90)) })
-	require.Equal(t, paused, is.Open.Cause, "no pods are made in a pause")
+	got = b.write(90, func(d ledger.Draft) { d.NoteTraining(at(30), at(90)) })
+	require.Equal(t, paused, got.Open.Cause, "no pods are made in a pause")
 }
 
 func TestTimeIsWeighted(t *testing.T) {
@@ -212,12 +212,12 @@ func TestTimeIsWeighted(t *testing.T) {
 	a.step(ledger.Present{Runs: true}, 10, 10)
 	four := int32(4)
 	a.job.Spec.ReplicaSpecs[0].Replicas = &four
-	is := a.step(ledger.Present{}, 110, 110)
-	require.Equal(t, productive, is.Open.Cause, "new replicas do not stop the others")
-	require.Equal(t, v1beta1.TimeShares{Total: 220, Starting: 20, Productive: 200}, *is.ReplicaSeconds)
-	require.Equal(t, v1beta1.TimeShares{Total: 1760, Starting: 160, Productive: 1600}, *is.DeviceSeconds)
-	is = a.write(120, func(d ledger.Draft) { d.EndTime(at(120)) })
-	require.Equal(t, v1beta1.TimeShares{Total: 120, Starting: 10, Productive: 110}, is.TimeShares)
-	require.Equal(t, v1beta1.TimeShares{Total: 260, Starting: 20, Productive: 240}, *is.ReplicaSeconds)
-	require.Equal(t, v1beta1.TimeShares{Total: 2080, Starting: 160, Productive: 1920}, *is.DeviceSeconds)
+	got := a.step(ledger.Present{}, 110, 110)
+	require.Equal(t, productive, got.Open.Cause, "new replicas do not stop the others")
+	require.Equal(t, v1beta1.TimeShares{Total: 220, Starting: 20, Productive: 200}, *got.ReplicaSeconds)
+	require.Equal(t, v1beta1.TimeShares{Total: 1760, Starting: 160, Productive: 1600}, *got.DeviceSeconds)
+	got = a.write(120, func(d ledger.Draft) { d.EndTime(at(120)) })
+	require.Equal(t, v1beta1.TimeShares{Total: 120, Starting: 10, Productive: 110}, got.TimeShares)
+	require.Equal(t, v1beta1.TimeShares{Total: 260, Starting: 20, Productive: 240}, *got.ReplicaSeconds)
+	require.Equal(t, v1beta1.TimeShares{Total: 2080, Starting: 160, Productive: 1920}, *got.DeviceSeconds)
 }

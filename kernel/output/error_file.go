@@ -21,7 +21,7 @@ const (
 )
 
 // errorFile returns the traceback in an error file, of which the beginning may be missing; and whether a text is one.
-func errorFile(text string) (trace string, is bool) {
+func errorFile(text string) (trace string, ok bool) {
 	end := afterCallStack.FindStringIndex(text)
 	if end == nil {
 		return "", false

@@ -54,8 +54,8 @@ const NoStep = "none"
 
 // Read reads the last words of code. It also reads what Failure.Text has written.
 func Read(text string) Failure {
-	s, is := readBack(text)
-	if !is {
+	s, ok := readBack(text)
+	if !ok {
 		s = read(text)
 	}
 	s.bound()
@@ -85,7 +85,7 @@ func seen(r rune) rune {
 
 func read(text string) Failure {
 	s := Failure{Output: strings.TrimSpace(text)}
-	if trace, is := errorFile(text); is {
+	if trace, ok := errorFile(text); ok {
 		text = trace
 	}
 	lines := strings.Split(text, "\n")
@@ -211,17 +211,17 @@ func (s *Failure) fields() []field {
 }
 
 // readBack reads a text of Failure.Text, and reports whether it is one.
-func readBack(text string) (s Failure, is bool) {
+func readBack(text string) (s Failure, ok bool) {
 	known := s.fields()
 	for line, rest, _ := strings.Cut(text, "\n"); ; line, rest, _ = strings.Cut(rest, "\n") {
 		if line == outputFollows {
 			s.Output = strings.TrimSpace(rest)
-			return s, is
+			return s, ok
 		}
 		if !set(known, line) {
 			return Failure{}, false
 		}
-		is = true
+		ok = true
 	}
 }
 

@@ -102,8 +102,8 @@ func follows(line string) string {
 // isIn reports whether all words stand in a line, in their order.
 func isIn(words []string, line string) bool {
 	for _, word := range words {
-		_, rest, is := strings.Cut(line, word)
-		if !is {
+		_, rest, ok := strings.Cut(line, word)
+		if !ok {
 			return false
 		}
 		line = rest

@@ -44,8 +44,8 @@ func traces(lines []string) []trace {
 		if readers[p] == nil {
 			readers[p] = &reader{}
 		}
-		t, is := readers[p].read(line[len(p):])
-		if !is || strings.HasSuffix(t.name(), childError) {
+		t, ok := readers[p].read(line[len(p):])
+		if !ok || strings.HasSuffix(t.name(), childError) {
 			continue
 		}
 		if m := ranked.FindStringSubmatch(p); m != nil {
@@ -69,7 +69,7 @@ func (t *trace) name() string {
 }
 
 // read reads the next line of a process, and returns the traceback that it ends.
-func (r *reader) read(line string) (done trace, is bool) {
+func (r *reader) read(line string) (done trace, ok bool) {
 	if strings.Contains(line, `File "`) {
 		if f := frame.FindStringSubmatch(line); f != nil {
 			r.within = true
@@ -127,11 +127,11 @@ func cause(all []trace) *trace {
 		}
 		return nil
 	}
-	for _, is := range []func(*trace) bool{
+	for _, matches := range []func(*trace) bool{
 		func(t *trace) bool { return !t.weak && t.follows == "" }, func(t *trace) bool { return !t.weak }, func(t *trace) bool { return t.follows == "" },
 		func(*trace) bool { return true },
 	} {
-		if t := pick(is); t != nil {
+		if t := pick(matches); t != nil {
 			return t
 		}
 	}

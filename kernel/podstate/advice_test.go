@@ -49,8 +49,8 @@ var messages = []struct{ reason, message, says string }{
 func TestAdviceIsByReason(t *testing.T) {
 	require.Len(t, messages, len(obstacles), "each obstacle has a message")
 	for i, m := range messages {
-		name, is := obstacles[i].find(m.message)
-		require.True(t, is, "obstacle %d is in %q", i, m.message)
+		name, ok := obstacles[i].find(m.message)
+		require.True(t, ok, "obstacle %d is in %q", i, m.message)
 		require.Contains(t, obstacles[i].reasons, m.reason)
 		advice := Advice(m.reason, m.message)
 		require.Contains(t, advice, m.says)

@@ -10,13 +10,13 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// Ended reports whether none of the template's containers runs any more, or ever will, and it is known how they ended. Other containers may still run:
+// HasEnded reports whether none of the template's containers runs any more, or ever will, and it is known how they ended. Other containers may still run:
 // sidecars, which are told to stop then, and containers that admission has added.
 //
 // A pod whose containers have all succeeded has ended; but see awaitsPhase. A pod with a failed container mostly has to wait for its phase: a kubelet
 // that evicts a pod says so only with the phase. If nothing else runs in the pod, the phase comes at once. If something does, the phase may never
-// come (see Remains). Then such a pod waits for its phase only if its code exited as code does that was told to stop.
-func (p Pod) Ended() bool {
+// come (see OnlyAddedRun). Then such a pod waits for its phase only if its code exited as code does that was told to stop.
+func (p Pod) HasEnded() bool {
 	switch {
 	case IsOver(p.Pod):
 		return true
@@ -25,7 +25,7 @@ func (p Pod) Ended() bool {
 	case RestartsInPlace(p.Pod) && p.exit() != nil: // the kubelet starts the container again, or the phase says how the pod ended
 		return false
 	default:
-		haveSucceeded := p.exit() == nil && !p.unknown()
+		haveSucceeded := p.exit() == nil && !p.isUnknown()
 		return haveSucceeded || p.othersRun() && !p.mayBeEvicted()
 	}
 }
@@ -47,8 +47,8 @@ func (p Pod) othersRun() bool {
 	return slices.ContainsFunc(p.Status.ContainerStatuses, isOn) || slices.ContainsFunc(p.Status.InitContainerStatuses, isOn)
 }
 
-// Remains reports whether only a container that the template does not have keeps the pod running. Nothing would ever end it.
-func (p Pod) Remains() bool {
+// OnlyAddedRun reports whether only a container that the template does not have keeps the pod running. Nothing would ever end it.
+func (p Pod) OnlyAddedRun() bool {
 	return p.DeletionTimestamp == nil && p.Status.Phase == corev1.PodRunning && p.allTerminated() &&
 		slices.ContainsFunc(p.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.State.Terminated == nil })
 }
@@ -97,15 +97,15 @@ func (p Pod) main() string {
 	return name
 }
 
-// succeeded reports whether the code of a pod that has ended did its work. It did not if the kubelet or the control plane ended the pod before. Code that
+// hasSucceeded reports whether the code of a pod that has ended did its work. It did not if the kubelet or the control plane ended the pod before. Code that
 // is told to stop may exit with 0, too.
-func (p Pod) succeeded() bool {
+func (p Pod) hasSucceeded() bool {
 	switch {
 	case p.endedByKubelet(), p.Status.Reason == deadlineExceeded: // whoever deletes it later
 		return false
 	case p.Status.Phase == corev1.PodSucceeded:
 		return true
-	case !p.allTerminated() || p.exit() != nil || p.unknown():
+	case !p.allTerminated() || p.exit() != nil || p.isUnknown():
 		return false
 	case p.Status.Phase == corev1.PodRunning || p.Status.Reason == "":
 		return true
@@ -118,10 +118,10 @@ func (p Pod) succeeded() bool {
 // own returns the states of the template's containers, and then those of its init containers, which decide only if no container has begun. Sidecars are
 // left out: they are killed when the containers have ended, so their ends say nothing.
 func (p Pod) own() [2][]corev1.ContainerStatus {
-	spec, all := &p.Template.Spec, p.Status.ContainerStatuses
-	own := [2][]corev1.ContainerStatus{only(all, spec.Containers), only(p.Status.InitContainerStatuses, spec.InitContainers)}
-	if len(all) > 0 && len(own[0]) == 0 { // the pod was made from another template: all containers count
-		return [2][]corev1.ContainerStatus{all, p.Status.InitContainerStatuses}
+	template, statuses := &p.Template.Spec, p.Status.ContainerStatuses
+	own := [2][]corev1.ContainerStatus{only(statuses, template.Containers), only(p.Status.InitContainerStatuses, template.InitContainers)}
+	if len(statuses) > 0 && len(own[0]) == 0 { // the pod was made from another template: all containers count
+		return [2][]corev1.ContainerStatus{statuses, p.Status.InitContainerStatuses}
 	}
 	return own
 }
@@ -147,7 +147,7 @@ func only(statuses []corev1.ContainerStatus, of []corev1.Container) []corev1.Con
 func (p Pod) HasStarted() bool {
 	for _, statuses := range p.own() {
 		for _, c := range statuses {
-			if c.State.Running != nil || c.State.Terminated != nil && !neverMade(&c) || c.LastTerminationState.Terminated != nil || c.RestartCount > 0 {
+			if c.State.Running != nil || c.State.Terminated != nil && !wasNeverMade(&c) || c.LastTerminationState.Terminated != nil || c.RestartCount > 0 {
 				return true
 			}
 		}
@@ -155,9 +155,9 @@ func (p Pod) HasStarted() bool {
 	return p.Status.Phase == corev1.PodRunning && len(p.Status.ContainerStatuses) == 0
 }
 
-// neverMade reports whether a container that is reported to have ended was never made. A kubelet that ends a pod reports each container that it does not
+// wasNeverMade reports whether a container that is reported to have ended was never made. A kubelet that ends a pod reports each container that it does not
 // find as lost, even one whose image it was still pulling.
-func neverMade(c *corev1.ContainerStatus) bool {
+func wasNeverMade(c *corev1.ContainerStatus) bool {
 	t := c.State.Terminated
 	return t != nil && t.Reason == notFound && c.ContainerID == "" && c.LastTerminationState.Terminated == nil && c.RestartCount == 0
 }
@@ -168,7 +168,7 @@ func (p Pod) HasRun() bool {
 	ran := func(t *corev1.ContainerStateTerminated) bool { return t != nil && !slices.Contains(starts, t.Reason) }
 	for _, statuses := range p.own() {
 		for _, c := range statuses {
-			if c.State.Running != nil || c.RestartCount > 0 || ran(c.State.Terminated) && !neverMade(&c) || ran(c.LastTerminationState.Terminated) {
+			if c.State.Running != nil || c.RestartCount > 0 || ran(c.State.Terminated) && !wasNeverMade(&c) || ran(c.LastTerminationState.Terminated) {
 				return true
 			}
 		}
@@ -176,9 +176,9 @@ func (p Pod) HasRun() bool {
 	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodRunning && len(p.Status.ContainerStatuses) == 0
 }
 
-// StillRuns tells of a pod in which one of the template's containers has ended and another one runs. The replica is finished only when the last has
+// StillRunsSentence tells of a pod in which one of the template's containers has ended and another one runs. The replica is finished only when the last has
 // ended. It returns "" for other pods.
-func (p Pod) StillRuns() string {
+func (p Pod) StillRunsSentence() string {
 	if !p.anyTerminated() {
 		return ""
 	}

@@ -22,11 +22,11 @@ var disruptionReasons = []string{
 // isDisruption reports whether a failed pod was ended by something outside the job and not by its own code. Disruptions
 // spend no limit (trainer#1560: a deleted pod's exit code 137 must not fail the job).
 func (p Pod) isDisruption() bool {
-	if p.Status.Reason == deadlineExceeded || p.overItsLimit() {
+	if p.Status.Reason == deadlineExceeded || p.wasOverItsLimit() {
 		return false // the activeDeadlineSeconds or the limits of the template: the user asked for it
 	}
 	finished, target := p.EndedAt(), disruptionTarget(p.Pod)
-	switch before := target != nil && finished.Before(p.wanted(target)); {
+	switch before := target != nil && finished.Before(p.mayBeEndingSince(target)); {
 	case target != nil && (finished.IsZero() || !before):
 		return true // Kubernetes had begun to end it
 	case p.exit() == nil:
@@ -41,10 +41,10 @@ func (p Pod) isDisruption() bool {
 // deadlineExceeded is the kubelet's reason for a pod that was active for longer than its activeDeadlineSeconds.
 const deadlineExceeded = "DeadlineExceeded"
 
-// overItsLimit reports whether the kubelet has evicted the pod because it went over a limit of its own, for an emptyDir or for ephemeral storage. Other
+// wasOverItsLimit reports whether the kubelet has evicted the pod because it went over a limit of its own, for an emptyDir or for ephemeral storage. Other
 // evictions do not look like this. An eviction to help the node, whoever asked for it, has the condition DisruptionTarget. A node that is short of disk
 // or memory rejects pods before their code has started.
-func (p Pod) overItsLimit() bool {
+func (p Pod) wasOverItsLimit() bool {
 	return p.Status.Reason == "Evicted" && p.Status.Phase == corev1.PodFailed && disruptionTarget(p.Pod) == nil && p.HasStarted()
 }
 
@@ -64,7 +64,7 @@ func (p Pod) endedByItself() bool {
 	switch {
 	case !deleting, g != nil && *g > 0 && !finished.IsZero() && finished.Before(asked):
 		return true
-	case Marked(pod, v1beta1.AnnotationDisrupted), Marked(pod, v1beta1.AnnotationStopped):
+	case HasMark(pod, v1beta1.AnnotationDisrupted), HasMark(pod, v1beta1.AnnotationStopped):
 		return false
 	case target != nil && target.LastTransitionTime.Time.Before(finished):
 		return false
@@ -79,7 +79,7 @@ func (p Pod) endedByItself() bool {
 // It is not waited for if something else still runs in the pod, because it would never come. It is not waited for either if a marked pod is being
 // deleted. Now the times show whether the code ended before. Later, without a grace period, the mark would hide that.
 func (p Pod) awaitsPhase() bool {
-	hides := p.DeletionTimestamp != nil && (Marked(p.Pod, v1beta1.AnnotationDisrupted) || Marked(p.Pod, v1beta1.AnnotationStopped))
+	hides := p.DeletionTimestamp != nil && (HasMark(p.Pod, v1beta1.AnnotationDisrupted) || HasMark(p.Pod, v1beta1.AnnotationStopped))
 	return !IsOver(p.Pod) && !p.othersRun() && !hides
 }
 
@@ -114,9 +114,9 @@ func (p Pod) ranOn(decided time.Time) bool {
 	return slices.ContainsFunc(p.Status.ContainerStatuses, later) || slices.ContainsFunc(p.Status.InitContainerStatuses, later)
 }
 
-// wanted returns since when Kubernetes may have been ending a pod, by its condition DisruptionTarget. Mostly that is the time of the condition. But a
+// mayBeEndingSince returns since when Kubernetes may have been ending a pod, by its condition DisruptionTarget. Mostly that is the time of the condition. But a
 // kubelet sets this condition only when the containers have ended. Code with the exit code of a kill signal was told to stop up to a grace period earlier.
-func (p Pod) wanted(target *corev1.PodCondition) time.Time {
+func (p Pod) mayBeEndingSince(target *corev1.PodCondition) time.Time {
 	at := target.LastTransitionTime.Time
 	if e := p.exit(); target.Reason == corev1.PodReasonTerminationByKubelet && e != nil && e.endedByKillSignal() {
 		at = at.Add(-spec.Grace(p.Template))
@@ -137,7 +137,7 @@ func (p Pod) failedByItself() bool {
 		return true
 	case g != nil && *g > 0 && !finished.IsZero():
 		return finished.Before(asked)
-	case Marked(pod, v1beta1.AnnotationDisrupted):
+	case HasMark(pod, v1beta1.AnnotationDisrupted):
 		return false
 	default:
 		e := p.exit()
@@ -150,7 +150,7 @@ func (p Pod) failedByItself() bool {
 // also happens to an init container, whose end a kubelet may tell before the phase.
 func (p Pod) LacksMark() bool {
 	hadFailed := (p.allTerminated() && p.exit() != nil || p.initHasFailed()) && p.failedByItself()
-	return !hadFailed && !Marked(p.Pod, v1beta1.AnnotationDisrupted) && !Marked(p.Pod, v1beta1.AnnotationStopped)
+	return !hadFailed && !HasMark(p.Pod, v1beta1.AnnotationDisrupted) && !HasMark(p.Pod, v1beta1.AnnotationStopped)
 }
 
 // initHasFailed reports whether one of the template's init containers has failed for good. Then the pod fails, and its phase says so now or later.
@@ -176,10 +176,10 @@ func askedToStop(pod *corev1.Pod) (time.Time, bool) {
 	return asked, true
 }
 
-// FailedUnasked reports whether the pod's code has failed, and not because the pod was told to stop. Code that ended after it was told to stop has
+// HasFailedUnasked reports whether the pod's code has failed, and not because the pod was told to stop. Code that ended after it was told to stop has
 // failed by itself only if it names a cause. A program takes some time to end after an exception. A launcher may even end by the signal. Then it has
 // failed by itself if it tells how its process had failed before.
-func (p Pod) FailedUnasked() bool {
+func (p Pod) HasFailedUnasked() bool {
 	e := p.exit()
 	if e == nil || !p.allTerminated() || disruptionTarget(p.Pod) != nil {
 		return false

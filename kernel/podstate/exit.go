@@ -28,7 +28,7 @@ var inventedReasons = []string{notFound, "Unknown"}
 // notFound is the kubelet's reason for a container that ran and that it cannot find any more.
 const notFound = "ContainerStatusUnknown"
 
-func invented(t *corev1.ContainerStateTerminated) bool {
+func isInvented(t *corev1.ContainerStateTerminated) bool {
 	return slices.Contains(inventedReasons, t.Reason)
 }
 
@@ -50,17 +50,17 @@ func (p Pod) exit() *exit {
 
 func exitOf(c corev1.ContainerStatus) *exit {
 	t := c.State.Terminated
-	if t == nil || t.ExitCode == 0 || invented(t) {
+	if t == nil || t.ExitCode == 0 || isInvented(t) {
 		return nil
 	}
 	return &exit{container: c.Name, code: t.ExitCode, reason: t.Reason, words: t.Message}
 }
 
-// unknown reports whether nobody knows how a container ended that decides the outcome.
-func (p Pod) unknown() bool {
+// isUnknown reports whether nobody knows how a container ended that decides the outcome.
+func (p Pod) isUnknown() bool {
 	main := p.main()
 	return slices.ContainsFunc(p.own()[0], func(c corev1.ContainerStatus) bool {
-		return (main == "" || c.Name == main) && c.State.Terminated != nil && invented(c.State.Terminated)
+		return (main == "" || c.Name == main) && c.State.Terminated != nil && isInvented(c.State.Terminated)
 	})
 }
 

@@ -24,7 +24,7 @@ func First(list []v1beta1.ReplicaFailure, known int) (first int, orElse []int) {
 	if len(candidates) == 0 {
 		candidates = filter(list, nil, func(*v1beta1.ReplicaFailure) bool { return true })
 	}
-	if hangs := filter(list, candidates, Hung); len(hangs) == len(candidates) {
+	if hangs := filter(list, candidates, IsHang); len(hangs) == len(candidates) {
 		return firstHang(list, hangs, known)
 	}
 	candidates = earliest(list, candidates, 1)
@@ -49,20 +49,20 @@ func firstHang(list []v1beta1.ReplicaFailure, hangs []int, known int) (first int
 	return first, slices.DeleteFunc(hangs, func(i int) bool { return i == first })
 }
 
-// Hung reports whether a failure is a hang that the wrapper has found. It shows by the exit code and the words.
-func Hung(f *v1beta1.ReplicaFailure) bool {
+// IsHang reports whether a failure is a hang that the wrapper has found. It shows by the exit code and the words.
+func IsHang(f *v1beta1.ReplicaFailure) bool {
 	return f.ExitCode != nil && *f.ExitCode == output.HangCode && strings.HasPrefix(f.Message, output.HangBegins)
 }
 
-// filter returns the indexes of the failures that the function is accepts. It looks at the indexes in of, or at all if of is nil.
-func filter(list []v1beta1.ReplicaFailure, of []int, is func(*v1beta1.ReplicaFailure) bool) (out []int) {
+// filter returns the indexes of the failures that the function matches accepts. It looks at the indexes in of, or at all if of is nil.
+func filter(list []v1beta1.ReplicaFailure, of []int, matches func(*v1beta1.ReplicaFailure) bool) (out []int) {
 	if of == nil {
 		for i := range list {
 			of = append(of, i)
 		}
 	}
 	for _, i := range of {
-		if is(&list[i]) {
+		if matches(&list[i]) {
 			out = append(out, i)
 		}
 	}
@@ -97,7 +97,7 @@ func NamesCause(f *v1beta1.ReplicaFailure) bool {
 
 // SilentFor returns how long code had shown no sign of life when it was found to hang; 0 for other failures.
 func SilentFor(f *v1beta1.ReplicaFailure) time.Duration {
-	if !Hung(f) {
+	if !IsHang(f) {
 		return 0
 	}
 	return output.Silence(f.Message)

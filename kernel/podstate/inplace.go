@@ -1,21 +1,50 @@
 package podstate
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/genericjob/genericjob/apis/inplace"
-	"github.com/genericjob/genericjob/kernel/spec"
 )
+
+// The ends of a container that restarts in place. A kubelet tells them by three fields: RestartCount, State and LastTerminationState (LastState below). What
+// they mean also depends on the pod. Each function of this file answers one question about them. This is how they answer if the order is of this attempt:
+//
+//	RestartCount  State      LastState  the pod     Exits  lastExit   so the pod is  once they are counted
+//	0             runs       -          lives       0      none       Alive          Alive
+//	0             failed     -          lives       1      State      FailedInPod    Alive
+//	0             failed     -          is deleted  0      State      Terminating    Terminating
+//	0             failed     -          has failed  0      State      Failed         Failed
+//	0             killed     -          lives       0      State      Alive          Alive
+//	0             killed     -          has failed  0      State      Failed         Failed
+//	0             backs off  failed     lives       1      LastState  FailedInPod    Alive
+//	1             runs       failed     lives       1      LastState  FailedInPod    Alive
+//	1             runs       failed     is deleted  1      LastState  FailedInPod    Terminating
+//	1             failed     failed     lives       2      State      FailedInPod    Alive
+//	1             failed     failed     is deleted  1      LastState  FailedInPod    Terminating
+//	1             failed     failed     has failed  1      LastState  FailedInPod    Failed
+//	1             killed     failed     lives       1      LastState  FailedInPod    Alive
+//	1             backs off  failed     lives       2      LastState  FailedInPod    Alive
+//	1             lost       -          lives       1      State      FailedInPod    Stranded
+//	1             lost       failed     lives       1      State      FailedInPod    Stranded
+//	1             lost       failed     is deleted  1      LastState  FailedInPod    Terminating
+//
+// A container that "failed" has exited with another code than 0, and one that was "killed" with that of SIGTERM or SIGKILL. One that was "lost" is not known to
+// its kubelet any more. Exits leaves out what may yet turn out to be an eviction. For the rest there are these functions:
+//
+//   - hasJustEnded: does the end in State count, though RestartCount does not have it? countsAlready: has RestartCount counted it already?
+//   - HasCounted and HasCountedLast: is the failure of the pod, or the last end, among the counted ones?
+//   - UntilStranded (stranded.go): how long may the container stay ended?
+//   - ExitsBeforeLoss and AtExitBeforeLoss: what was before a node lost the container?
+//   - HasWaited and AtOwnEnd: is the last end that of a wrapper that only waited, and how had the code ended?
 
 // RestartsInPlace reports whether the kubelet starts the pod's main container again when it fails: the pod was made to be restarted in place.
 // Where a node or an apiserver knows nothing of that, the pod fails instead, as any other.
 func RestartsInPlace(pod *corev1.Pod) bool {
-	_, is := pod.Annotations[inplace.Annotation]
-	return is
+	_, ok := pod.Annotations[inplace.Annotation]
+	return ok
 }
 
 // CanGoOn reports whether code may be run again in a pod.
@@ -29,7 +58,7 @@ func (j Judge) ofBehind(p Pod, isToStop bool, numbers *Numbers, r Replica) State
 	switch {
 	case numbers.Order != nil && !r.Always && j.mayHaveWorked(p, isToStop, r.RunsAgain):
 		return j.ofEnded(p, isToStop, r.RunsAgain)
-	case numbers.Order != nil && isToStop && !p.Ended():
+	case numbers.Order != nil && isToStop && !p.HasEnded():
 		return j.ofLiving(p.Pod, isToStop) // it may do its work before it is stopped
 	case isToStop || !CanGoOn(p.Pod):
 		return Superseded
@@ -41,7 +70,7 @@ func (j Judge) ofBehind(p Pod, isToStop bool, numbers *Numbers, r Replica) State
 // ofObsolete says what a pod means that is to be replaced, alone or with all others. Restarts in place have not helped, or it has not stopped in
 // time. If its code has done its work all the same, or does it before the stop, the work counts.
 func (j Judge) ofObsolete(pod Pod, r Replica) State {
-	if !pod.Ended() {
+	if !pod.HasEnded() {
 		return j.ofLiving(pod.Pod, true)
 	}
 	if !r.Always && j.mayHaveWorked(pod, true, r.RunsAgain) {
@@ -99,71 +128,13 @@ func (p Pod) hasJustEnded(s *corev1.ContainerStatus) bool {
 	if t == nil || t.ExitCode == 0 || p.DeletionTimestamp != nil || IsOver(p.Pod) {
 		return false
 	}
-	return invented(t) || !exitOf(*s).endedByKillSignal() && disruptionTarget(p.Pod) == nil
-}
-
-const (
-	// restartPatience is how long a container that has ended may stay so. A kubelet starts it again within seconds.
-	restartPatience = 2 * time.Minute
-	// longestBackOff is the longest delay that a kubelet may have for that.
-	longestBackOff = 5 * time.Minute
-)
-
-// UntilStranded returns how long until a pod is stranded, if its container stays ended. It is 0 if the pod is stranded now, and negative if the container
-// has not ended.
-//
-// A pod gets stranded when it loses its sandbox. The kubelet ends its containers then. With restartPolicy Never it makes no second sandbox and starts no
-// container again, and still it calls the pod Running. But an eviction looks the same at first, if other containers of the pod take their grace period
-// to end. So that is waited for, too.
-func (j Judge) UntilStranded(p Pod) time.Duration {
-	end, patience := p.endThatStays()
-	switch {
-	case end == nil, end.FinishedAt.IsZero() && !invented(end):
-		return -1
-	case end.FinishedAt.IsZero():
-		return 0 // the node has rebooted, and does not know when the container ended
-	}
-	if p.othersRunBeside(p.restarting().Name) {
-		patience += spec.Grace(p.Template)
-	}
-	return max(0, end.FinishedAt.Add(patience).Sub(j.Now))
-}
-
-// IsStranded reports whether a pod is stranded. A pod is not stranded if only a container still runs in it that the template does not have. The operator
-// has the kubelet end such a container, and then the phase says how the pod ended.
-func (j Judge) IsStranded(p Pod) bool { return j.UntilStranded(p) == 0 && !p.Remains() }
-
-// endThatStays returns how the container that restarts in place has ended, and how long it may stay ended before the pod is stranded. It returns nil if
-// the container has not ended.
-func (p Pod) endThatStays() (*corev1.ContainerStateTerminated, time.Duration) {
-	s := p.restarting()
-	if s == nil || !CanGoOn(p.Pod) {
-		return nil, 0
-	}
-	switch t, w := s.State.Terminated, s.State.Waiting; {
-	case t != nil && t.ExitCode != 0:
-		return t, restartPatience
-	case w != nil && !slices.Contains(onItsWay, w.Reason):
-		return s.LastTerminationState.Terminated, longestBackOff + restartPatience
-	default:
-		return nil, 0
-	}
-}
-
-// othersRunBeside reports whether another container of the pod has not ended.
-func (p Pod) othersRunBeside(name string) bool {
-	return slices.ContainsFunc(p.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.Name != name && c.State.Terminated == nil })
+	return isInvented(t) || !exitOf(*s).endedByKillSignal() && disruptionTarget(p.Pod) == nil
 }
 
 // HasCountedLast reports whether the last end of the container that restarts in place is one of the counted ends. Exits is how many are counted.
 func (p Pod) HasCountedLast(exits int) bool {
 	s := p.restarting()
 	return s != nil && int(s.RestartCount) < exits
-}
-
-// Stranding says what has happened to a stranded pod.
-func (p Pod) Stranding() string {
-	return fmt.Sprintf("The container of Pod[%s] has ended, and node %s has not started it again: the pod may have lost its sandbox", p.Name, p.Spec.NodeName)
 }
 
 // lastExit returns the last failure that Exits counts. The end that the state shows may not count: for example, in a pod that is being deleted. It is
@@ -233,7 +204,7 @@ func (p Pod) ExitsBeforeLoss() int {
 func (p Pod) AtExitBeforeLoss() Pod {
 	s := p.restarting()
 	before := &corev1.ContainerStateTerminated{ExitCode: 255, Reason: "Error"}
-	if last := s.LastTerminationState.Terminated; last != nil && !invented(last) {
+	if last := s.LastTerminationState.Terminated; last != nil && !isInvented(last) {
 		before = last
 	}
 	return Pod{p.withState(s.Name, corev1.ContainerState{Terminated: before}, corev1.ContainerState{}), p.Template}

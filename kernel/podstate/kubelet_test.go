@@ -158,11 +158,11 @@ func TestWhetherCodeHasStartedInAPodThatIsOver(t *testing.T) {
 			for _, p := range []Pod{tc.pod, {Trim(tc.pod.DeepCopy()), tc.pod.Template}} {
 				require.Equal(t, tc.want, p.HasStarted())
 				require.Equal(t, tc.want, p.HasRun())
-				require.Equal(t, !tc.want, p.Rejected())
+				require.Equal(t, !tc.want, p.WasRejected())
 			}
 		})
 	}
-	require.False(t, pod(unmade, deleted(noon, 30)).Rejected(), "somebody has deleted it: no node has turned it away")
+	require.False(t, pod(unmade, deleted(noon, 30)).WasRejected(), "somebody has deleted it: no node has turned it away")
 }
 
 // A kubelet whose runtime does not know the state of a container any more raises the restart count as it reports that.
@@ -179,7 +179,7 @@ func TestALostContainerCountsOnce(t *testing.T) {
 		p := wrapped(state(tc))
 		require.Equal(t, 3, p.Exits(), name)
 		require.Equal(t, 2, p.ExitsBeforeLoss(), name)
-		require.True(t, p.LostByNode(), name)
+		require.True(t, p.WasLostByNode(), name)
 	}
 	evicted := wrapped(func(pod *corev1.Pod) { pod.Status.Phase, pod.Status.Reason = corev1.PodFailed, "Evicted" },
 		state(func(s *corev1.ContainerStatus) { s.RestartCount, s.State = 1, lost() }))
@@ -187,7 +187,7 @@ func TestALostContainerCountsOnce(t *testing.T) {
 	p := wrapped(deleted(noon, 30), state(func(s *corev1.ContainerStatus) { s.RestartCount, s.State = 3, lost() }))
 	require.Equal(t, 3, p.Exits(), "of a pod that is being deleted it does not raise the count")
 	require.Equal(t, 3, p.ExitsBeforeLoss())
-	require.True(t, p.LostByNode())
+	require.True(t, p.WasLostByNode())
 }
 
 // Code that ends at once has its kubelet tell of the end while the phase is Pending still. That means the same as while it is Running.

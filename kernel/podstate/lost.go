@@ -77,15 +77,15 @@ func toleration(list []corev1.Toleration) *corev1.Toleration {
 	return nil
 }
 
-// LostItsNode reports whether the pod ended because its node was lost: the node was not Ready, or it does not know how the pod ended.
-func (p Pod) LostItsNode() bool { return showsNodeLoss(p.Pod) || p.LostByNode() || p.unknown() }
+// HasLostItsNode reports whether the pod ended because its node was lost: the node was not Ready, or it does not know how the pod ended.
+func (p Pod) HasLostItsNode() bool { return showsNodeLoss(p.Pod) || p.WasLostByNode() || p.isUnknown() }
 
 // LostSince returns when the node controller found that the pod's node was not Ready; zero if it did not.
 func (p Pod) LostSince() time.Time { return lostSince(p.Pod) }
 
-// LostByNode reports whether the node does not know how the container that restarts in place last ended, as after a reboot. Then that end was not the
+// WasLostByNode reports whether the node does not know how the container that restarts in place last ended, as after a reboot. Then that end was not the
 // code's.
-func (p Pod) LostByNode() bool {
+func (p Pod) WasLostByNode() bool {
 	last := p.lastExit()
-	return last != nil && invented(last)
+	return last != nil && isInvented(last)
 }

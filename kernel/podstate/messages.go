@@ -20,7 +20,7 @@ func (p Pod) FailureSentence() string { return text.Cut(p.failure(), MaxFailure)
 func (p Pod) failure() string {
 	e := p.exit()
 	switch {
-	case p.overItsLimit():
+	case p.wasOverItsLimit():
 		return fmt.Sprintf("Pod[%s] was evicted because it went over a limit of its own: %s Raise that limit, or write less",
 			p.Name, strings.TrimSpace(p.Status.Message))
 	case e == nil:
@@ -57,22 +57,22 @@ func (e *exit) quote(r *v1beta1.ReplicaFailure) string {
 		return fmt.Sprintf(": %q", text.Cut(sentence, maxQuoted)) + at(said)
 	}
 	for _, line := range slices.Backward(strings.Split(lastWords(said), "\n")) {
-		if strings.ContainsFunc(line, speaks) {
+		if strings.ContainsFunc(line, isOfWord) {
 			before := ": "
-			if JustOutput(r) {
+			if IsJustOutput(r) {
 				before = ", last output: "
 			}
-			return before + fmt.Sprintf("%q", text.Tail(strings.TrimFunc(line, blank), maxQuoted)) + at(said)
+			return before + fmt.Sprintf("%q", text.Tail(strings.TrimFunc(line, isBlank), maxQuoted)) + at(said)
 		}
 	}
 	return ""
 }
 
-// JustOutput reports whether the message of a failure is only the last output of the code, in which nothing says why the code ended. Such output may have
+// IsJustOutput reports whether the message of a failure is only the last output of the code, in which nothing says why the code ended. Such output may have
 // nothing to do with the end.
-func JustOutput(r *v1beta1.ReplicaFailure) bool {
+func IsJustOutput(r *v1beta1.ReplicaFailure) bool {
 	switch {
-	case r.ExitCode == nil, !slices.Contains([]string{"", "Error", oomKilled}, r.Reason), Hung(r), Unstartable(*r) != "":
+	case r.ExitCode == nil, !slices.Contains([]string{"", "Error", oomKilled}, r.Reason), IsHang(r), Unstartable(*r) != "":
 		return false
 	case r.Exception != "", r.WorkerExitCode != nil, r.WorkerSignal != "":
 		return false
@@ -94,25 +94,25 @@ func lastWords(said output.Failure) string {
 	if said.ByLauncher() {
 		return said.Sentence()
 	}
-	return strings.TrimFunc(said.Output, blank)
+	return strings.TrimFunc(said.Output, isBlank)
 }
 
-// blank reports whether a character cannot be seen. mpirun writes a NUL after its help.
-func blank(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
+// isBlank reports whether a character cannot be seen. mpirun writes a NUL after its help.
+func isBlank(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
 
-// speaks reports whether a character can be part of a word.
-func speaks(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
+// isOfWord reports whether a character can be part of a word.
+func isOfWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 
 // DisruptionSentence says which pod was disrupted and by what.
 func (p Pod) DisruptionSentence() string {
-	if IsDebug(p.Pod) && p.Ended() {
+	if IsDebug(p.Pod) && p.HasEnded() {
 		return fmt.Sprintf("Pod[%s] ended in debug mode", p.Name)
 	}
 	if c := disruptionTarget(p.Pod); c != nil {
 		return fmt.Sprintf("Pod[%s] was disrupted: %s", p.Name, c.Reason)
 	}
 	switch {
-	case !p.Ended() && p.DeletionGracePeriodSeconds != nil && *p.DeletionGracePeriodSeconds > 0:
+	case !p.HasEnded() && p.DeletionGracePeriodSeconds != nil && *p.DeletionGracePeriodSeconds > 0:
 		return fmt.Sprintf("Pod[%s] is Terminating and its node %s does not answer", p.Name, p.Spec.NodeName)
 	case p.Status.Reason != "":
 		return fmt.Sprintf("Pod[%s] was disrupted: %s", p.Name, p.Status.Reason)

@@ -63,7 +63,7 @@ func TestAMessageThatSaysWhyIsNotJustOutput(t *testing.T) {
 		"somebody else's words": {v1beta1.ReplicaFailure{Reason: "StartError"}, false},
 	} {
 		tc.failure.ExitCode = ptr.To[int32](1)
-		require.Equal(t, tc.want, JustOutput(&tc.failure), name)
+		require.Equal(t, tc.want, IsJustOutput(&tc.failure), name)
 	}
 }
 

@@ -25,12 +25,12 @@ func (j Judge) isLost(pod *corev1.Pod) bool {
 		return false
 	}
 	g := pod.DeletionGracePeriodSeconds
-	return j.Overdue(pod) || g != nil && *g == 0
+	return j.IsOverdue(pod) || g != nil && *g == 0
 }
 
-// Overdue reports whether a Terminating pod must have a dead node. Either its node is known to be lost, or the pod hangs and its node is not known to
+// IsOverdue reports whether a Terminating pod must have a dead node. Either its node is known to be lost, or the pod hangs and its node is not known to
 // answer.
-func (j Judge) Overdue(pod *corev1.Pod) bool {
+func (j Judge) IsOverdue(pod *corev1.Pod) bool {
 	return j.isGivenUp(pod) || j.IsStuckTerminating(pod) && !j.Nodes[pod.Spec.NodeName].Answers
 }
 
@@ -80,7 +80,7 @@ const nodeInterval = time.Minute
 
 // UntilOverdue returns how long until a Terminating pod may be overdue; 0 if it is already, or never will be.
 func (j Judge) UntilOverdue(pod *corev1.Pod) time.Duration {
-	if j.ForceReplaceAfter <= 0 || j.Overdue(pod) {
+	if j.ForceReplaceAfter <= 0 || j.IsOverdue(pod) {
 		return 0
 	}
 	wait := nodeInterval

@@ -81,7 +81,7 @@ func TestWhenAPodIsGivenUp(t *testing.T) {
 					} else if judge.DependsOnNode(tc.pod.Pod) {
 						judge.Nodes = map[string]Node{"n": {Answers: true}}
 					}
-					if judge.Overdue(tc.pod.Pod) {
+					if judge.IsOverdue(tc.pod.Pod) {
 						at = d
 						require.Zero(t, judge.UntilOverdue(tc.pod.Pod))
 					} else {

@@ -17,7 +17,7 @@ func (p Pod) Record() v1beta1.ReplicaFailure {
 	if t := p.EndedAt(); !t.IsZero() {
 		r.Time = &metav1.Time{Time: t}
 	}
-	if e := p.exit(); e != nil && !p.overItsLimit() {
+	if e := p.exit(); e != nil && !p.wasOverItsLimit() {
 		said := output.Read(e.words)
 		r.ExitCode, r.Container, r.Reason, r.Message = &e.code, e.container, text.Cut(e.reason, text.MaxReason), text.Tail(lastWords(said), text.MaxWords)
 		e.describe(&r, said)

@@ -6,9 +6,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Rejected reports whether a pod has failed before code of the template could start. A node rejected it, or a container that admission has added
+// WasRejected reports whether a pod has failed before code of the template could start. A node rejected it, or a container that admission has added
 // failed. A pod that was deleted or evicted before that is not rejected.
-func (p Pod) Rejected() bool {
+func (p Pod) WasRejected() bool {
 	return p.Status.Phase == corev1.PodFailed && !p.HasStarted() && !p.IsRemoved()
 }
 
@@ -16,7 +16,7 @@ func (p Pod) Rejected() bool {
 // tell of room that was taken meanwhile, or of a pod that was not meant for the node.
 var ownReasons = []string{"UnexpectedAdmissionError", "TopologyAffinityError", "SysctlForbidden"}
 
-// RejectedByNode reports whether a kubelet has rejected a pod for a reason that lies in its node.
-func (p Pod) RejectedByNode() bool {
-	return p.Rejected() && slices.Contains(ownReasons, p.Status.Reason)
+// WasRejectedByNode reports whether a kubelet has rejected a pod for a reason that lies in its node.
+func (p Pod) WasRejectedByNode() bool {
+	return p.WasRejected() && slices.Contains(ownReasons, p.Status.Reason)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// Scheduled reports whether a pod has a node.
-func Scheduled(pod *corev1.Pod) bool {
+// IsScheduled reports whether a pod has a node.
+func IsScheduled(pod *corev1.Pod) bool {
 	if pod.Spec.NodeName != "" {
 		return true
 	}
@@ -22,7 +22,7 @@ func Scheduled(pod *corev1.Pod) bool {
 // IsUnschedulable reports whether a scheduler has found no node for a pod.
 func IsUnschedulable(pod *corev1.Pod) bool {
 	c := condition(pod, corev1.PodScheduled)
-	return pod.DeletionTimestamp == nil && !Scheduled(pod) && c != nil && c.Status == corev1.ConditionFalse && c.Reason != corev1.PodReasonSchedulingGated
+	return pod.DeletionTimestamp == nil && !IsScheduled(pod) && c != nil && c.Status == corev1.ConditionFalse && c.Reason != corev1.PodReasonSchedulingGated
 }
 
 // Unheard returns the first pod that waits for a node, if the scheduler has said nothing of any pod that waits. Otherwise it returns nil. It skips nil
@@ -31,7 +31,7 @@ func Unheard(pods []*corev1.Pod) *corev1.Pod {
 	var first *corev1.Pod
 	for _, pod := range pods {
 		switch {
-		case pod == nil, pod.DeletionTimestamp != nil, pod.Status.Phase != corev1.PodPending && pod.Status.Phase != "", Scheduled(pod):
+		case pod == nil, pod.DeletionTimestamp != nil, pod.Status.Phase != corev1.PodPending && pod.Status.Phase != "", IsScheduled(pod):
 		case len(pod.Spec.ResourceClaims) > 0: // a scheduler may say nothing of it before they are there
 		case condition(pod, corev1.PodScheduled) != nil:
 			return nil
@@ -42,8 +42,8 @@ func Unheard(pods []*corev1.Pod) *corev1.Pod {
 	return first
 }
 
-// Gated reports whether scheduling gates keep a pod from the scheduler. It is false for nil.
-func Gated(pod *corev1.Pod) bool {
+// IsGated reports whether scheduling gates keep a pod from the scheduler. It is false for nil.
+func IsGated(pod *corev1.Pod) bool {
 	return pod != nil && pod.DeletionTimestamp == nil && pod.Spec.NodeName == "" && len(pod.Spec.SchedulingGates) > 0
 }
 
@@ -74,7 +74,7 @@ func (j Judge) Waiting(pod *corev1.Pod) (reason, message string) {
 	switch {
 	case pod == nil:
 		return "", "its pod is not there yet"
-	case j.IsStuckTerminating(pod) && !j.Overdue(pod):
+	case j.IsStuckTerminating(pod) && !j.IsOverdue(pod):
 		return "", fmt.Sprintf("its pod is Terminating for longer than its grace period, but node %s answers, so it may still run: find out what keeps it there, or delete it with --grace-period=0 --force if you know that it does not", pod.Spec.NodeName)
 	case pod.DeletionTimestamp != nil:
 		return "", "its pod is Terminating" + j.onLostNode(pod)
@@ -98,7 +98,7 @@ func settledReason(reason string) string {
 // unplaced says why a pod has no node.
 func unplaced(pod *corev1.Pod) (reason, message string) {
 	switch c := condition(pod, corev1.PodScheduled); {
-	case c == nil && !Scheduled(pod) && len(pod.Spec.ResourceClaims) > 0:
+	case c == nil && !IsScheduled(pod) && len(pod.Spec.ResourceClaims) > 0:
 		return "", "the scheduler has not looked at its pod, which it does once " + claim(pod)
 	case c == nil || c.Status != corev1.ConditionFalse:
 	case c.Reason == corev1.PodReasonSchedulingGated:

@@ -62,7 +62,7 @@ type Numbers struct {
 // NumbersOf reads the numbers of a pod. A number that the pod does not have is -1.
 func NumbersOf(pod *corev1.Pod) Numbers {
 	numbers := Numbers{Number(pod, v1beta1.LabelAttempt), Number(pod, v1beta1.LabelModeGeneration), -1, nil}
-	if text, is := pod.Annotations[inplace.Annotation]; is {
+	if text, ok := pod.Annotations[inplace.Annotation]; ok {
 		if o, err := inplace.Parse(text); err == nil {
 			numbers.JobAttempt, numbers.Order = Number(pod, v1beta1.LabelJobAttempt), &o
 		}
@@ -75,8 +75,8 @@ func (n Numbers) IsOfEarlierBuild(pod *corev1.Pod) bool {
 	if n.ModeGeneration >= 0 {
 		return false
 	}
-	_, is := pod.Labels[v1beta1.LabelOfEarlierBuilds]
-	return is
+	_, ok := pod.Labels[v1beta1.LabelOfEarlierBuilds]
+	return ok
 }
 
 // CodeAttempt returns the attempt that the pod was last told of: by its order, or else by its labels.
@@ -87,11 +87,11 @@ func (n Numbers) CodeAttempt() int {
 	return n.Attempt
 }
 
-// StartedOver reports whether an order has moved the pod to a later attempt than it was made for.
-func (n Numbers) StartedOver() bool { return n.Order != nil && n.CodeAttempt() > n.Attempt }
+// WasStartedOver reports whether an order has moved the pod to a later attempt than it was made for.
+func (n Numbers) WasStartedOver() bool { return n.Order != nil && n.CodeAttempt() > n.Attempt }
 
-// Behind reports whether the pod's code is, or may be, of an earlier attempt than the present one.
-func (n Numbers) Behind(attempt int, barrierIsOpen bool) bool {
+// IsBehind reports whether the pod's code is, or may be, of an earlier attempt than the present one.
+func (n Numbers) IsBehind(attempt int, barrierIsOpen bool) bool {
 	return n.CodeAttempt() < attempt || !barrierIsOpen && n.Attempt < attempt
 }
 
@@ -139,11 +139,11 @@ func (j Judge) Of(pod Pod, numbers *Numbers, r Replica) State {
 		return j.ofObsolete(pod, r)
 	case r.Obsolete:
 		return Superseded // the ledger has moved past it
-	case numbers.Behind(r.Attempt, r.BarrierIsOpen):
+	case numbers.IsBehind(r.Attempt, r.BarrierIsOpen):
 		return j.ofBehind(pod, isToStop, numbers, r)
 	case !isToStop && pod.Exits() > r.Exits && !j.mayHaveWorked(pod, isToStop, r.RunsAgain):
 		return FailedInPod // Behind comes before it: an end in a pod that is behind is not of the present attempt
-	case pod.Ended():
+	case pod.HasEnded():
 		return j.ofEnded(pod, isToStop, r.RunsAgain)
 	case !isToStop && j.IsStranded(pod):
 		return Stranded
@@ -154,19 +154,19 @@ func (j Judge) Of(pod Pod, numbers *Numbers, r Replica) State {
 
 // IsToStop reports whether a pod was made for an earlier mode generation than the present one, or has been told to stop.
 func IsToStop(pod *corev1.Pod, numbers *Numbers, modeGeneration int) bool {
-	return numbers.ModeGeneration < modeGeneration || Marked(pod, v1beta1.AnnotationStopped)
+	return numbers.ModeGeneration < modeGeneration || HasMark(pod, v1beta1.AnnotationStopped)
 }
 
 // mayHaveWorked reports whether the pod has ended, and its replica has done its work, or has done it unless the phase will say otherwise.
 func (j Judge) mayHaveWorked(p Pod, isToStop, again bool) bool {
-	return p.Ended() && slices.Contains([]State{Succeeded, Alive, AwaitingPhase}, j.ofEnded(p, isToStop, again))
+	return p.HasEnded() && slices.Contains([]State{Succeeded, Alive, AwaitingPhase}, j.ofEnded(p, isToStop, again))
 }
 
 // ofEnded says what a pod that has ended means. It is Alive or AwaitingPhase if its phase has yet to say whether it succeeded.
 func (j Judge) ofEnded(p Pod, isToStop, again bool) State {
 	debug := IsDebug(p.Pod)
 	switch {
-	case !debug && p.succeeded() && p.endedByItself():
+	case !debug && p.hasSucceeded() && p.endedByItself():
 		return j.ofSuccess(p, isToStop, again)
 	case isToStop:
 		// Whatever fails while the job is being stopped for a pause or a change of mode fails because of that.
@@ -211,14 +211,16 @@ func (j Judge) ofLiving(pod *corev1.Pod, isToStop bool) State {
 // IsDebug reports whether the pod runs the null command of debug mode: its end says nothing about the job.
 func IsDebug(pod *corev1.Pod) bool { return pod.Labels[v1beta1.LabelDebug] == "true" }
 
-// Tracked reports whether a pod carries our finalizer.
-func Tracked(pod *corev1.Pod) bool { return slices.Contains(pod.Finalizers, v1beta1.FinalizerTracking) }
+// HasFinalizer reports whether a pod carries our finalizer.
+func HasFinalizer(pod *corev1.Pod) bool {
+	return slices.Contains(pod.Finalizers, v1beta1.FinalizerTracking)
+}
 
-// Marked reports whether the pod has a mark: AnnotationStopped if the operator stops it, AnnotationDisrupted if somebody else deletes it. Only a pod that
+// HasMark reports whether the pod has a mark: AnnotationStopped if the operator stops it, AnnotationDisrupted if somebody else deletes it. Only a pod that
 // is not known to have finished gets a mark.
-func Marked(pod *corev1.Pod, mark string) bool {
-	_, is := pod.Annotations[mark]
-	return is
+func HasMark(pod *corev1.Pod, mark string) bool {
+	_, ok := pod.Annotations[mark]
+	return ok
 }
 
 // killDelay is how long after its deletionTimestamp, which includes the grace period, a pod's code may still run on a node that answers. Its kubelet
@@ -227,9 +229,9 @@ const killDelay = 5 * time.Second
 
 // Clears reports whether no code can run any more in a pod that is not wanted. If code still can, after is how long until it cannot; 0 if the pod is still
 // to be deleted.
-func (j Judge) Clears(p Pod) (is bool, after time.Duration) {
+func (j Judge) Clears(p Pod) (clears bool, after time.Duration) {
 	switch {
-	case p.Ended():
+	case p.HasEnded():
 		return true, 0
 	case p.DeletionTimestamp == nil:
 		return false, 0

@@ -133,10 +133,10 @@ func TestANodeThatAnswersKeepsItsPods(t *testing.T) {
 	require.Equal(t, nodeInterval, judge.UntilOverdue(p.Pod))
 
 	judge.Nodes = nil
-	require.True(t, judge.Overdue(p.Pod))
+	require.True(t, judge.IsOverdue(p.Pod))
 	require.Zero(t, judge.UntilOverdue(p.Pod))
 
 	judge.ForceReplaceAfter = 0
-	require.False(t, judge.Overdue(p.Pod), "0 means never")
+	require.False(t, judge.IsOverdue(p.Pod), "0 means never")
 	require.Zero(t, judge.UntilOverdue(p.Pod))
 }

@@ -17,7 +17,7 @@ func (p Pod) StartedAt() (last time.Time, all bool) {
 		switch s := &own[i].State; {
 		case s.Running != nil:
 			at = s.Running.StartedAt.Time
-		case s.Terminated != nil && !neverMade(&own[i]):
+		case s.Terminated != nil && !wasNeverMade(&own[i]):
 			at = s.Terminated.StartedAt.Time
 		default:
 			return time.Time{}, false

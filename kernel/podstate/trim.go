@@ -44,7 +44,7 @@ func Trim(pod *corev1.Pod) *corev1.Pod {
 		status.PodIP = Address(pod)
 	}
 	status.Conditions = trimConditions(pod)
-	if !Scheduled(pod) {
+	if !IsScheduled(pod) {
 		status.ResourceClaimStatuses = pod.Status.ResourceClaimStatuses[:min(len(pod.Status.ResourceClaimStatuses), maxClaims)]
 	}
 	*pod = corev1.Pod{ObjectMeta: kept, Status: status, Spec: trimSpec(pod)}
@@ -57,7 +57,7 @@ func trimSpec(pod *corev1.Pod) corev1.PodSpec {
 	if _, byTopology := pod.Annotations[kueueWorkload]; byTopology {
 		kept.NodeSelector = pod.Spec.NodeSelector
 	}
-	if !Scheduled(pod) {
+	if !IsScheduled(pod) {
 		kept.ResourceClaims = pod.Spec.ResourceClaims[:min(len(pod.Spec.ResourceClaims), maxClaims)]
 	}
 	if waits := toleration(pod.Spec.Tolerations); waits != nil && showsNodeLoss(pod) {
@@ -122,7 +122,7 @@ func trimContainers(in []corev1.ContainerStatus) []corev1.ContainerStatus {
 		switch s := c.State; {
 		case s.Terminated != nil:
 			kept.State.Terminated = trimEnd(s.Terminated)
-			if invented(s.Terminated) {
+			if isInvented(s.Terminated) {
 				kept.ContainerID = c.ContainerID
 			}
 		case s.Running != nil:

@@ -78,8 +78,8 @@ func Of(job *v1beta1.GenericJob, l *ledger.Ledger, pods []*corev1.Pod, judge pod
 
 func (r *Roster) add(job *v1beta1.GenericJob, pod *corev1.Pod, m *podstate.Numbers) {
 	*m = podstate.NumbersOf(pod)
-	name, rank, is := ReplicaOf(r.Names, pod)
-	if !is {
+	name, rank, ok := ReplicaOf(r.Names, pod)
+	if !ok {
 		return
 	}
 	a := r.ledger.Account(name)
@@ -100,10 +100,10 @@ func (r *Roster) add(job *v1beta1.GenericJob, pod *corev1.Pod, m *podstate.Numbe
 
 // ReplicaOf returns the replica of a pod that a job controls, if the pod has the name of one. Otherwise the operator did not make the pod, though it
 // claims the job as its controller, and leaves it alone.
-func ReplicaOf(names spec.Names, pod *corev1.Pod) (replicaType string, rank int, is bool) {
+func ReplicaOf(names spec.Names, pod *corev1.Pod) (replicaType string, rank int, ok bool) {
 	replicaType, rank = pod.Labels[v1beta1.LabelReplicaType], podstate.Number(pod, v1beta1.LabelReplicaRank)
-	is = rank >= 0 && rank < spec.MaxReplicas && (names.Is(pod.Name, replicaType, rank) || names.Was(pod.Name, replicaType, rank))
-	return replicaType, rank, is
+	ok = rank >= 0 && rank < spec.MaxReplicas && (names.Is(pod.Name, replicaType, rank) || names.Was(pod.Name, replicaType, rank))
+	return replicaType, rank, ok
 }
 
 // put notes the pod of a replica.
@@ -127,7 +127,8 @@ func (r *Roster) Replicas() iter.Seq2[*Type, int] {
 	}
 }
 
-// Pod returns the pod of a replica that has one.
+// Pod returns the pod of a replica that has one. For others its Pod is nil. This and the questions below that take a rank need a pod, and panic without one,
+// if they do not say otherwise.
 func (t *Type) Pod(rank int) podstate.Pod {
 	return podstate.Pod{Pod: t.Pods[rank], Template: &t.Template}
 }
@@ -136,7 +137,7 @@ func (t *Type) Pod(rank int) podstate.Pod {
 func (r *Roster) State(t *Type, rank int) podstate.State {
 	return r.judge.Of(t.Pod(rank), t.numbers[rank], podstate.Replica{
 		Attempt: r.ledger.Attempt(t.Account, rank), ModeGeneration: r.ledger.ModeGeneration(), RunsAgain: r.ledger.RunsAgain(t.Account, rank), Always: t.Policy.Allows(0),
-		Obsolete: r.IsObsolete(t, rank), Exits: t.Exits(rank, t.Pods[rank].UID), BarrierIsOpen: r.ledger.BarrierIsOpen(), InPlace: r.ledger.InPlace(),
+		Obsolete: r.IsObsolete(t, rank), Exits: t.Exits(rank, t.Pods[rank].UID), BarrierIsOpen: r.ledger.BarrierIsOpen(), InPlace: r.ledger.RestartsInPlace(),
 	})
 }
 
@@ -157,8 +158,8 @@ func (r *Roster) NotReadyNode(t *Type, rank int) *podstate.NotReadyNode {
 	return r.judge.NotReadyNode(t.Pod(rank))
 }
 
-// IsOverdue reports whether a pod is Terminating whose node must be dead; see podstate.Judge.Overdue.
-func (r *Roster) IsOverdue(pod *corev1.Pod) bool { return r.judge.Overdue(pod) }
+// IsOverdue reports whether a pod is Terminating whose node must be dead; see podstate.Judge.IsOverdue.
+func (r *Roster) IsOverdue(pod *corev1.Pod) bool { return r.judge.IsOverdue(pod) }
 
 // Waiting says why a pod does not run; see podstate.Judge.Waiting.
 func (r *Roster) Waiting(pod *corev1.Pod) (reason, message string) { return r.judge.Waiting(pod) }
@@ -166,12 +167,12 @@ func (r *Roster) Waiting(pod *corev1.Pod) (reason, message string) { return r.ju
 // IsToBeReplaced reports whether the ledger has moved past the pod of a replica: it gets another one. In place, a success still counts.
 func (r *Roster) IsToBeReplaced(t *Type, rank int) bool {
 	switch numbers := t.numbers[rank]; {
-	case r.ledger.InPlace() && t.Finished(rank):
+	case r.ledger.RestartsInPlace() && t.HasFinished(rank):
 		return false // a replica that has finished takes no part in later attempts
 	case r.IsObsolete(t, rank):
 		return true
 	default:
-		return numbers.Behind(r.ledger.Attempt(t.Account, rank), r.ledger.BarrierIsOpen()) && !podstate.CanGoOn(t.Pods[rank])
+		return numbers.IsBehind(r.ledger.Attempt(t.Account, rank), r.ledger.BarrierIsOpen()) && !podstate.CanGoOn(t.Pods[rank])
 	}
 }
 
@@ -182,12 +183,12 @@ func (r *Roster) IsUnwanted(t *Type, rank int) bool {
 	if pod == nil {
 		return false
 	}
-	mayBe := podstate.IsToStop(pod, t.numbers[rank], r.ledger.ModeGeneration()) || r.ledger.InPlace() && r.IsObsolete(t, rank)
+	mayBe := podstate.IsToStop(pod, t.numbers[rank], r.ledger.ModeGeneration()) || r.ledger.RestartsInPlace() && r.IsObsolete(t, rank)
 	if !mayBe { // this is so for almost all pods, and saves the time to judge them
 		return false
 	}
-	is := r.State(t, rank)
-	return is == podstate.Unwanted || is == podstate.AwaitingPhase
+	state := r.State(t, rank)
+	return state == podstate.Unwanted || state == podstate.AwaitingPhase
 }
 
 // IsStranded reports whether the container of a replica's pod has ended and is not started again, whatever the ledger says of the pod.
@@ -215,7 +216,7 @@ func (r *Roster) HasPodsThatMustGo() (has bool, until time.Duration) {
 		if !t.Auxiliary {
 			return true, 0
 		}
-		if is, after := r.judge.Clears(t.Pod(rank)); !is {
+		if clears, after := r.judge.Clears(t.Pod(rank)); !clears {
 			has, until = true, max(until, after)
 		}
 	}
@@ -237,7 +238,7 @@ func (r *Roster) HaveStarted() bool {
 func (r *Roster) UnfinishedWithPods() (n int) {
 	for t, rank := range r.Replicas() {
 		pod := t.Pods[rank]
-		if pod != nil && !t.Auxiliary && !t.Finished(rank) {
+		if pod != nil && !t.Auxiliary && !t.HasFinished(rank) {
 			n++
 		}
 	}

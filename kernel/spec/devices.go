@@ -16,8 +16,8 @@ var acceleratorFamilies = []string{"mig-", "gpu.", "gpu-", "ascend", "sgpu"}
 
 // isDevice reports whether a resource is accelerators. It is asked for each resource in each reconcile, so it allocates nothing for the usual ones.
 func isDevice(name corev1.ResourceName) bool {
-	domain, kind, is := strings.Cut(string(name), "/")
-	if !is || domain == "kubernetes.io" {
+	domain, kind, ok := strings.Cut(string(name), "/")
+	if !ok || domain == "kubernetes.io" {
 		return false
 	}
 	kind = strings.ToLower(kind)

@@ -17,7 +17,8 @@ func PodsHash(job *v1beta1.GenericJob) string {
 		types[i].Replicas, types[i].StartPolicy = nil, ""
 	}
 	parts := []any{types, job.Spec.Service, job.Spec.Heartbeat}
-	// Later fields are appended only if they are set. So the hash of other jobs is still that of operators without the field.
+	// Later fields are appended only if they are set. So the hash of other jobs is still that of operators without the field. These two have different JSON.
+	// Append the next field with its name, as []any{"name", value}: otherwise two fields of equal JSON would have the same hash.
 	if job.Spec.NodeLost != nil {
 		parts = append(parts, job.Spec.NodeLost)
 	}

@@ -52,8 +52,8 @@ type hostList struct{ names, problem string }
 func (l *hostLists) get(replicaType string, list func() hostList) hostList {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	have, is := l.of[replicaType]
-	if !is {
+	have, ok := l.of[replicaType]
+	if !ok {
 		have = list()
 		l.of[replicaType] = have
 	}

@@ -12,7 +12,7 @@ import (
 // Main returns the index of the container that trains: the one that the annotation names, or else the template's only one. It is -1 if neither is there.
 func Main(template *corev1.PodTemplateSpec) int {
 	list := template.Spec.Containers
-	if name, is := template.Annotations[v1beta1.AnnotationDefaultContainer]; is {
+	if name, ok := template.Annotations[v1beta1.AnnotationDefaultContainer]; ok {
 		return slices.IndexFunc(list, func(c corev1.Container) bool { return c.Name == name })
 	}
 	if len(list) == 1 {

@@ -17,14 +17,14 @@ const mostProblems = 5
 
 // Invalid says what is wrong with the spec that the CRD's validation cannot find, and how to correct it; "" if nothing is. It names all mistakes, up to
 // mostProblems. Expander e is for the variables in templates. It may be nil if templates, which may be large, need not be looked at.
-func Invalid(job *v1beta1.GenericJob, tasks []ReplicaType, e *Expander) string {
-	if problem := invalidTypes(job, tasks); problem != "" {
+func Invalid(job *v1beta1.GenericJob, types []ReplicaType, e *Expander) string {
+	if problem := invalidTypes(job, types); problem != "" {
 		return problem // the rest is about types
 	}
-	problems := append(invalidRules(tasks, "successRules", job.Spec.SuccessRules), invalidRules(tasks, "failureRules", job.Spec.FailureRules)...)
-	problems = append(problems, invalidFailurePolicy(tasks, job.Spec.FailurePolicy)...)
+	problems := append(invalidRules(types, "successRules", job.Spec.SuccessRules), invalidRules(types, "failureRules", job.Spec.FailureRules)...)
+	problems = append(problems, invalidFailurePolicy(types, job.Spec.FailurePolicy)...)
 	if e != nil {
-		problems = append(problems, e.invalidVariables(tasks)...)
+		problems = append(problems, e.invalidVariables(types)...)
 	}
 	more := ""
 	if n := len(problems) - mostProblems; n > 0 {
@@ -34,12 +34,12 @@ func Invalid(job *v1beta1.GenericJob, tasks []ReplicaType, e *Expander) string {
 }
 
 // invalidTypes checks numbers and names of types. It repeats checks of the CRD, for clusters whose CRD lacks them: pods with wrong names could not be created.
-func invalidTypes(job *v1beta1.GenericJob, tasks []ReplicaType) string {
-	if len(tasks) == 0 {
+func invalidTypes(job *v1beta1.GenericJob, types []ReplicaType) string {
+	if len(types) == 0 {
 		return "spec.replicaSpecs is empty: give at least one replica spec"
 	}
 	seen, decides, all := map[string]bool{}, false, 0
-	for _, t := range tasks {
+	for _, t := range types {
 		if seen[t.Type] {
 			return fmt.Sprintf("spec.replicaSpecs: type %q is listed twice: types must be unique", t.Type)
 		}
@@ -64,13 +64,13 @@ func invalidTypes(job *v1beta1.GenericJob, tasks []ReplicaType) string {
 	return ""
 }
 
-func invalidRules(tasks []ReplicaType, field string, list []v1beta1.FinishRule) (problems []string) {
+func invalidRules(types []ReplicaType, field string, list []v1beta1.FinishRule) (problems []string) {
 	for i, rule := range list {
 		if len(rule) == 0 {
-			problems = append(problems, fmt.Sprintf("spec.%s[%d] is empty: name a replica type and its ranks, as in {\"%s\": [0]}", field, i, tasks[0].Type))
+			problems = append(problems, fmt.Sprintf("spec.%s[%d] is empty: name a replica type and its ranks, as in {\"%s\": [0]}", field, i, types[0].Type))
 		}
 		for _, replicaType := range slices.Sorted(maps.Keys(rule)) {
-			if problem := invalidRanks(tasks, replicaType, rule[replicaType]); problem != "" {
+			if problem := invalidRanks(types, replicaType, rule[replicaType]); problem != "" {
 				problems = append(problems, fmt.Sprintf("spec.%s[%d].%s: %s", field, i, replicaType, problem))
 			}
 		}
@@ -80,13 +80,13 @@ func invalidRules(tasks []ReplicaType, field string, list []v1beta1.FinishRule) 
 
 // invalidFailurePolicy finds types in rules that the job does not have, or whose failures no rule judges. Such a rule would never match, and nobody would
 // notice.
-func invalidFailurePolicy(tasks []ReplicaType, p *v1beta1.FailurePolicy) (problems []string) {
+func invalidFailurePolicy(types []ReplicaType, p *v1beta1.FailurePolicy) (problems []string) {
 	if p == nil {
 		return nil
 	}
 	for i := range p.Rules {
 		for _, replicaType := range p.Rules[i].Match.Types {
-			if problem := invalidRanks(tasks, replicaType, nil); problem != "" {
+			if problem := invalidRanks(types, replicaType, nil); problem != "" {
 				problems = append(problems, fmt.Sprintf("spec.failurePolicy.rules[%d].match.types: %q: %s", i, replicaType, problem))
 			}
 		}
@@ -94,11 +94,11 @@ func invalidFailurePolicy(tasks []ReplicaType, p *v1beta1.FailurePolicy) (proble
 	return problems
 }
 
-func invalidRanks(tasks []ReplicaType, replicaType string, ranks v1beta1.RankList) string {
-	at := slices.IndexFunc(tasks, func(t ReplicaType) bool { return t.Type == replicaType })
-	if at < 0 || tasks[at].Auxiliary {
+func invalidRanks(types []ReplicaType, replicaType string, ranks v1beta1.RankList) string {
+	at := slices.IndexFunc(types, func(t ReplicaType) bool { return t.Type == replicaType })
+	if at < 0 || types[at].Auxiliary {
 		var names []string
-		for _, t := range tasks {
+		for _, t := range types {
 			if !t.Auxiliary {
 				names = append(names, t.Type)
 			}
@@ -116,15 +116,15 @@ func invalidRanks(tasks []ReplicaType, replicaType string, ranks v1beta1.RankLis
 		if err != nil {
 			return err.Error()
 		}
-		if n := tasks[at].N; rank >= n {
+		if n := types[at].N; rank >= n {
 			return fmt.Sprintf("rank %d does not exist: ranks of %s go from 0 to %d", rank, replicaType, n-1)
 		}
 	}
 	return ""
 }
 
-func (e *Expander) invalidVariables(tasks []ReplicaType) (problems []string) {
-	for _, t := range tasks {
+func (e *Expander) invalidVariables(types []ReplicaType) (problems []string) {
+	for _, t := range types {
 		added := 0
 		EachText(&t.Template.Spec, func(c *corev1.Container, text *string) {
 			if added > MaxAdded {

@@ -57,10 +57,10 @@ func podRequests(pod *corev1.PodSpec, containers corev1.ResourceList) corev1.Res
 		out[name] = q.DeepCopy()
 	}
 	for name, limit := range pod.Resources.Limits {
-		asked, is := containers[name]
+		asked, ok := containers[name]
 		switch {
 		case !isForPods(name):
-		case is && !isHugePages(name):
+		case ok && !isHugePages(name):
 			set(name, asked)
 		default:
 			set(name, limit)

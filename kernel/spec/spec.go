@@ -2,7 +2,7 @@
 // mistakes that the CRD cannot find. It reads neither pods nor, with few exceptions, statuses. Defaults are here and not in the stored object, which keeps
 // only what its author wrote.
 //
-// Begin with Task, then invalid.go and variables.go.
+// Begin with ReplicaType, then invalid.go and variables.go.
 package spec
 
 import (
@@ -30,7 +30,7 @@ const InPlaceLimit = 3
 type ReplicaType struct {
 	*v1beta1.ReplicaSpec
 	Policy Policy
-	// N is the number of its replicas, from 0 to MaxReplicas; more than the spec says if rules name higher ranks (see Tasks).
+	// N is the number of its replicas, from 0 to MaxReplicas; more than the spec says if rules name higher ranks (see ReplicaTypes).
 	N int
 }
 
@@ -43,24 +43,24 @@ func (t ReplicaType) StartsAtOnce() bool {
 // even if it was scaled down. Without such a rank a rule could never hold. Set keep for a job that runs. Before a job starts or resumes, Invalid
 // looks at its rules, and they change only in a pause.
 func ReplicaTypes(job *v1beta1.GenericJob, keep bool) []ReplicaType {
-	tasks := make([]ReplicaType, len(job.Spec.ReplicaSpecs))
-	for i := range tasks {
+	types := make([]ReplicaType, len(job.Spec.ReplicaSpecs))
+	for i := range types {
 		r := &job.Spec.ReplicaSpecs[i]
-		tasks[i] = ReplicaType{r, policyOf(job, r), min(max(Replicas(job, r), 0), MaxReplicas)}
+		types[i] = ReplicaType{r, policyOf(job, r), min(max(Replicas(job, r), 0), MaxReplicas)}
 	}
 	if !keep {
-		return tasks
+		return types
 	}
 	for _, rule := range slices.Concat(job.Spec.SuccessRules, job.Spec.FailureRules) {
-		for i := range tasks {
-			for _, value := range rule[tasks[i].Type] {
+		for i := range types {
+			for _, value := range rule[types[i].Type] {
 				if rank, err := Rank(value); err == nil && rank < MaxReplicas {
-					tasks[i].N = max(tasks[i].N, rank+1)
+					types[i].N = max(types[i].N, rank+1)
 				}
 			}
 		}
 	}
-	return tasks
+	return types
 }
 
 // OfType returns the spec of a job's replica type; nil if the job does not have it.

@@ -26,7 +26,7 @@ func (p *writer) avoidedEvents() (list []Event) {
 		}
 	}
 	policy := spec.Avoidance(p.Job)
-	if p.Verdict.Over() {
+	if p.Verdict.IsOver() {
 		return list
 	}
 	for i := range p.status.NodeFailures {
@@ -112,7 +112,7 @@ func (p *writer) names() string {
 
 // reportAvoided adds to the message about pods that find no node which nodes they avoid: perhaps only one of these would do.
 func (p *writer) reportAvoided(v *view) {
-	if len(p.status.AvoidedNodes) == 0 || p.Verdict.Over() {
+	if len(p.status.AvoidedNodes) == 0 || p.Verdict.IsOver() {
 		return
 	}
 	which := fmt.Sprintf(" (the job avoids %s: status.avoidedNodes says why, and until when. To use all nodes again, set spec.avoidNodes.atMost to 0)", p.names())

@@ -67,7 +67,7 @@ func (p *writer) stillRejected() bool {
 	}
 	for _, t := range p.Roster.Types {
 		for rank, pod := range t.Pods {
-			if t.Streak(rank) >= OftenRejected && !t.Finished(rank) && (pod == nil || pod.Status.Phase != corev1.PodRunning) {
+			if t.Streak(rank) >= OftenRejected && !t.HasFinished(rank) && (pod == nil || pod.Status.Phase != corev1.PodRunning) {
 				return true
 			}
 		}

@@ -124,7 +124,7 @@ func (p *writer) leftovers() string {
 	n := 0
 	for t, rank := range p.Roster.Replicas() {
 		pod := t.Pods[rank]
-		if pod != nil && !t.Auxiliary && p.Roster.State(t, rank) == podstate.Alive && !t.Pod(rank).Ended() {
+		if pod != nil && !t.Auxiliary && p.Roster.State(t, rank) == podstate.Alive && !t.Pod(rank).HasEnded() {
 			n++
 		}
 	}

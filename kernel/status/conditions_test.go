@@ -68,7 +68,7 @@ func told(events []Event) []string {
 }
 
 func TestEvents(t *testing.T) {
-	begin := func(d ledger.Draft) { d.Switch(start, false); d.SetStartTime(start) }
+	begin := func(d ledger.Draft) { d.SwitchMode(start, false); d.SetStartTime(start) }
 	blocked := verdict.Verdict{Course: verdict.Block, Reason: "Why", Message: "What to do."}
 	restart := RestartEvent{Event: NewEvent(true, v1beta1.ReasonRestarted, ""), Why: "Pod[x] failed"}
 	tests := map[string]struct {

@@ -101,7 +101,7 @@ func (p *writer) changes() []Event {
 	if before != nil && before.Reason != after.Reason {
 		list = append(list, NewEvent(false, v1beta1.ReasonResumed, "The job goes on after a pause."))
 	}
-	if p.Ledger.Edited() {
+	if p.Ledger.IsEdited() {
 		list = append(list, NewEvent(false, v1beta1.ReasonEdited, editedMessage))
 	}
 	if had, has := replicas(p.Job.Status.Aggregate), replicas(p.status.Aggregate); had > 0 && had != has {

@@ -49,7 +49,7 @@ func (p *writer) deriveFailure(v view) {
 // job has queued.
 func (p *writer) forgetEarlierSpec() {
 	c := Condition(p.status.Conditions, v1beta1.ConditionReplicaFailure)
-	if !p.Ledger.Edited() || c == nil || c.Status != metav1.ConditionTrue || c.Reason == v1beta1.ReasonErrorInPod {
+	if !p.Ledger.IsEdited() || c == nil || c.Status != metav1.ConditionTrue || c.Reason == v1beta1.ReasonErrorInPod {
 		return
 	}
 	if failed := failedForGood(p.Ledger); failed != "" {
@@ -91,7 +91,7 @@ func failedForGood(l *ledger.Ledger) string {
 			continue
 		}
 		all += a.N
-		failed += a.Failed()
+		failed += a.FailedCount()
 		for rank := 0; rank < a.N && len(names) < maxNamed; rank++ {
 			if a.HasFailed(rank) {
 				names = append(names, fmt.Sprintf("%s-%d", a.Type, rank))

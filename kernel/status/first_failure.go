@@ -104,7 +104,7 @@ func FirstSummary(f *v1beta1.FirstFailure) string {
 
 // whyNotKnown says why another may have failed first as well.
 func whyNotKnown(f *v1beta1.FirstFailure) string {
-	if podstate.Hung(&f.ReplicaFailure) {
+	if podstate.IsHang(&f.ReplicaFailure) {
 		return "which of them the others wait for is not known"
 	}
 	return "they ended within the same second"

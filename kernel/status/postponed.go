@@ -132,15 +132,15 @@ func untilFirstStatus(p Findings, s *v1beta1.GenericJobStatus) time.Duration {
 
 // onlyBegins reports whether the status of this reconcile says no more, beside the view of the pods, than that the job begins.
 func onlyBegins(p Findings, s *v1beta1.GenericJobStatus) bool {
-	if p.Verdict.Course != verdict.Run || p.Ledger.Edited() || Condition(s.Conditions, v1beta1.ConditionBlocked) != nil {
+	if p.Verdict.Course != verdict.Run || p.Ledger.IsEdited() || Condition(s.Conditions, v1beta1.ConditionBlocked) != nil {
 		return false
 	}
-	is := essence(s)
-	is.Tasks, is.Conditions = nil, nil
-	if is.Phase == v1beta1.JobRunning { // all run already: that is told with the rest
-		is.Phase = v1beta1.JobPending
+	rest := essence(s)
+	rest.Tasks, rest.Conditions = nil, nil
+	if rest.Phase == v1beta1.JobRunning { // all run already: that is told with the rest
+		rest.Phase = v1beta1.JobPending
 	}
-	return equality.Semantic.DeepEqual(is, v1beta1.GenericJobStatus{
+	return equality.Semantic.DeepEqual(rest, v1beta1.GenericJobStatus{
 		ObservedGeneration: p.Job.Generation, Phase: v1beta1.JobPending, Mode: spec.ModeImmediate, StartTime: s.StartTime,
 		LedgerVersion: v1beta1.LedgerVersion,
 	})

@@ -143,7 +143,7 @@ func TestWhichFirstStatusIsPostponed(t *testing.T) {
 			job := fresh(tc.workers)
 			tc.job(job)
 			p := findingsOf(t, job, func(d ledger.Draft) {
-				d.Switch(start, false)
+				d.SwitchMode(start, false)
 				d.SetStartTime(start)
 				if tc.do != nil {
 					tc.do(d)

@@ -23,12 +23,12 @@ func Stalls(reason string) bool { return slices.Contains(onlyEditsMend, reason) 
 
 // SetReady sets Ready by what else the status says, and Reconciling or Stalled beside it if it is False.
 func SetReady(s *v1beta1.GenericJobStatus, now time.Time) {
-	is, why := readiness(s)
+	which, why := readiness(s)
 	s.Conditions = slices.DeleteFunc(s.Conditions, func(c v1beta1.JobCondition) bool {
-		return isDerived(c) && c.Type != is && c.Type != v1beta1.ConditionReady
+		return isDerived(c) && c.Type != which && c.Type != v1beta1.ConditionReady
 	})
-	Set(s, now, v1beta1.ConditionReady, is == v1beta1.ConditionReady, why.Reason, why.Message)
-	Set(s, now, is, true, why.Reason, why.Message)
+	Set(s, now, v1beta1.ConditionReady, which == v1beta1.ConditionReady, why.Reason, why.Message)
+	Set(s, now, which, true, why.Reason, why.Message)
 }
 
 // readiness returns which of the three conditions is True, and a condition whose reason and message say why.

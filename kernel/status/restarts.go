@@ -102,7 +102,7 @@ func (r Restart) byRule() string {
 func (r Restart) how() string {
 	whole := r.Ledger.RestartsTogether() && !r.Account.Auxiliary
 	switch {
-	case whole && !r.Ledger.InPlace():
+	case whole && !r.Ledger.RestartsInPlace():
 		return fmt.Sprintf("all replicas are replaced, attempt %d", r.Ledger.JobAttempt())
 	case whole:
 		return fmt.Sprintf("all replicas begin again, in their pods where they can, attempt %d", r.Ledger.JobAttempt())

@@ -38,7 +38,7 @@ type Findings struct {
 	NoProgress *v1beta1.NoProgressStatus
 	// Failures say what went wrong in this reconcile.
 	Failures []Failure
-	// First is the failure that others followed from; nil if none is known. FirstBefore is the summary that was told before of the same incident.
+	// First is the failure that others followed from; nil if none is known. OldSummary is the summary that was told before of the same incident.
 	First      *v1beta1.FirstFailure
 	OldSummary string
 	// Rejected says that nodes keep rejecting the pods of a replica; "" if no pod was rejected in this reconcile.
@@ -84,7 +84,7 @@ func Of(f Findings) (s v1beta1.GenericJobStatus, events []Event, news bool) {
 		if f.Verdict.Course == verdict.Succeed {
 			w.status.Phase = v1beta1.JobSucceeded
 		}
-	case f.Ledger.Resumed():
+	case f.Ledger.WasResumed():
 		w.status.Phase = v1beta1.JobResuming
 	}
 	if f.Progress != nil {
@@ -145,7 +145,7 @@ var unfinishedPhases = []v1beta1.JobPhase{
 // derivePhase derives the phase of a job that has not finished from its pods. The phase stays Running while replicas are replaced: the counts and the
 // condition Running show that.
 func (p *writer) derivePhase() {
-	if p.Verdict.Over() {
+	if p.Verdict.IsOver() {
 		return
 	}
 	running, gone := p.unfinishedPods()
@@ -182,7 +182,7 @@ func (p *writer) unfinishedPods() (running, gone bool) {
 	for t, rank := range p.Roster.Replicas() {
 		pod := t.Pods[rank]
 		switch {
-		case t.Finished(rank):
+		case t.HasFinished(rank):
 		case pod == nil:
 			running = false
 		default:

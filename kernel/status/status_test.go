@@ -33,7 +33,7 @@ func fresh(workers int32) *v1beta1.GenericJob {
 func begun(t *testing.T, edits ...func(*v1beta1.GenericJob)) *v1beta1.GenericJob {
 	t.Helper()
 	job := fresh(2)
-	job.Status, _, _ = Of(findingsOf(t, job, func(d ledger.Draft) { d.Switch(start, false); d.SetStartTime(start) }))
+	job.Status, _, _ = Of(findingsOf(t, job, func(d ledger.Draft) { d.SwitchMode(start, false); d.SetStartTime(start) }))
 	for _, edit := range edits {
 		edit(job)
 	}

@@ -42,7 +42,7 @@ func (p *writer) derive() {
 	total, finished, containers := 0, 0, 0
 	auxiliary := p.Ledger.AuxiliaryReplicas()
 	for _, a := range p.Ledger.Accounts() {
-		total, finished = total+a.N, finished+a.Succeeded()+a.Failed()
+		total, finished = total+a.N, finished+a.SucceededCount()+a.FailedCount()
 	}
 	p.status.Aggregate = v1beta1.Aggregate{}
 	p.status.Tasks = make([]v1beta1.TaskStatus, 0, len(p.Roster.Types))
@@ -79,7 +79,7 @@ func (p *writer) derive() {
 // runningOf prints how many of the unfinished replicas run. For a job that is over it prints how many were left running, if any were.
 func (p *writer) runningOf(unfinished int) string {
 	switch running := p.status.Aggregate.Running; {
-	case !p.Verdict.Over():
+	case !p.Verdict.IsOver():
 		return fmt.Sprintf("%d/%d", running, unfinished)
 	case running > 0:
 		return fmt.Sprintf("%d left", running)
@@ -100,7 +100,7 @@ func (p *writer) replicaPhase(t *roster.Type, rank int, pod *corev1.Pod) v1beta1
 		return v1beta1.ReplicaDeleted
 	case pod == nil || !none && p.Roster.IsToBeReplaced(t, rank):
 		return v1beta1.ReplicaCreating
-	case pod.Status.Phase == corev1.PodPending && !podstate.Scheduled(pod), pod.Status.Phase == "":
+	case pod.Status.Phase == corev1.PodPending && !podstate.IsScheduled(pod), pod.Status.Phase == "":
 		return v1beta1.ReplicaCreating
 	default:
 		return v1beta1.ReplicaPhase(pod.Status.Phase)
@@ -110,7 +110,7 @@ func (p *writer) replicaPhase(t *roster.Type, rank int, pod *corev1.Pod) v1beta1
 // noPodFollows reports whether a replica without a pod gets none, as long as the verdict stays.
 func (p *writer) noPodFollows() bool {
 	blockedInPause := p.Verdict.Course == verdict.Block && p.Job.Status.Phase == v1beta1.JobPaused
-	return blockedInPause || p.Verdict.Over() || p.Verdict.Course == verdict.Pause
+	return blockedInPause || p.Verdict.IsOver() || p.Verdict.Course == verdict.Pause
 }
 
 func count(a *v1beta1.Aggregate, phase v1beta1.ReplicaPhase) {
@@ -139,13 +139,13 @@ func needsAttention(phase v1beta1.ReplicaPhase) bool {
 // add adds one replica to the view.
 func (v *view) add(replicas *roster.Roster, t *roster.Type, rank int, phase v1beta1.ReplicaPhase) {
 	pod := t.Pods[rank]
-	if t.Finished(rank) {
+	if t.HasFinished(rank) {
 		return
 	}
 	if phase == v1beta1.ReplicaRunning && pod.DeletionTimestamp == nil && !replicas.IsUnwanted(t, rank) {
 		v.lost.add(t.Type, rank, replicas.NotReadyNode(t, rank))
 		if v.still == "" {
-			v.still = t.Pod(rank).StillRuns()
+			v.still = t.Pod(rank).StillRunsSentence()
 		}
 		return
 	}
@@ -159,9 +159,9 @@ func (v *view) await(replicas *roster.Roster, t *roster.Type, rank int) {
 	pod := t.Pods[rank]
 	byStartPolicy := pod == nil && !t.StartsAtOnce()
 	reason, message := waiting(replicas, t, rank, byStartPolicy)
-	if v.waiting == "" || v.byStartPolicy && !byStartPolicy || v.unplaced && podstate.Gated(pod) {
+	if v.waiting == "" || v.byStartPolicy && !byStartPolicy || v.unplaced && podstate.IsGated(pod) {
 		v.byStartPolicy = byStartPolicy
-		v.unplaced = pod != nil && !podstate.Scheduled(pod) && !podstate.Gated(pod)
+		v.unplaced = pod != nil && !podstate.IsScheduled(pod) && !podstate.IsGated(pod)
 		v.waiting, v.waitingReason = fmt.Sprintf("Waiting for replica %s-%d: %s", t.Type, rank, message), reason
 	}
 	if reason != "" {

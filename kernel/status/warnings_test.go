@@ -38,7 +38,7 @@ func TestAHostNameThatIsReplacedIsToldOfOnce(t *testing.T) {
 			for _, edit := range tc.edits {
 				edit(job)
 			}
-			s, events, _ := Of(findingsOf(t, job, func(d ledger.Draft) { d.Switch(start, false); d.SetStartTime(start) }))
+			s, events, _ := Of(findingsOf(t, job, func(d ledger.Draft) { d.SwitchMode(start, false); d.SetStartTime(start) }))
 			want := []string{}
 			if tc.want != "" {
 				want = []string{tc.want}
@@ -57,7 +57,7 @@ func TestAHostNameThatIsReplacedIsToldOfOnce(t *testing.T) {
 func TestAHostNameOfAMegabyteIsNotQuotedWhole(t *testing.T) {
 	job := fresh(2)
 	job.Spec.ReplicaSpecs[0].Template.Spec.Hostname = strings.Repeat("x", 1<<20)
-	_, events, _ := Of(findingsOf(t, job, func(d ledger.Draft) { d.Switch(start, false); d.SetStartTime(start) }))
+	_, events, _ := Of(findingsOf(t, job, func(d ledger.Draft) { d.SwitchMode(start, false); d.SetStartTime(start) }))
 	require.Less(t, len(events[1].Message), text.Max)
 	require.Contains(t, events[1].Message, "Remove them.")
 }
@@ -68,7 +68,7 @@ func TestFieldsWithoutEffectAreToldOfOnce(t *testing.T) {
 	limit := int32(3)
 	job.Spec.ReplicaSpecs[0].RestartPolicy = &v1beta1.RestartPolicy{Policy: v1beta1.RestartNever, Limit: &limit}
 	job.Spec.RunMode = &v1beta1.RunMode{Debug: &v1beta1.DebugMode{ReplicaSpecs: []v1beta1.ReplicaDebugSet{{Type: "chef"}}}}
-	begin := func(d ledger.Draft) { d.Switch(start, false); d.SetStartTime(start) }
+	begin := func(d ledger.Draft) { d.SwitchMode(start, false); d.SetStartTime(start) }
 	s, events, _ := Of(findingsOf(t, job, begin))
 	require.Equal(t, []string{"Warning FieldIgnored spec.replicaSpecs[worker].restartPolicy.limit is 3, but policy Never restarts nothing: use OnFailure, or remove the limit; " +
 		"spec.runMode.debug.replicaSpecs names type \"chef\", which the job does not have: correct or remove the entry."}, told(events)[1:])

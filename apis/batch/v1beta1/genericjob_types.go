@@ -144,7 +144,8 @@ type GenericJobSpec struct {
 	// +optional
 	RestartStrategy RestartStrategy `json:"restartStrategy,omitempty"`
 	// inPlaceLimit is how often in a row a replica is restarted in place, none of its lives being as long as ten minutes, before its pod
-	// is replaced; if that does not help, all pods are (restartScope Job). Failures count, and disruptions do not. Default 3. Extension.
+	// is replaced. With restartScope Job all members count together: the pod that failed last is replaced; if that does not help, all pods
+	// are. Failures count, and disruptions do not. Default 3. Extension.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
 	// +optional

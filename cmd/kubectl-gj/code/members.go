@@ -50,7 +50,7 @@ func membersOf(f *jobs.Family) (list []member, err error) {
 		}
 		a := draft.Account(r.Type)
 		for rank := range spec.Replicas(f.GenericJob, r) {
-			if a != nil && a.Finished(rank) {
+			if a != nil && a.HasFinished(rank) {
 				continue
 			}
 			name := fmt.Sprintf("%s-%d", r.Type, rank)

@@ -155,7 +155,7 @@ func TestWhatTenantsWriteIsNoMarkup(t *testing.T) {
 
 // thousand is a job of so many replicas, each of which starts at another second, and of which every third fails.
 func thousand(n int) *Input {
-	job := kerneltest.Job(kerneltest.Task("worker", int32(n)))
+	job := kerneltest.Job(kerneltest.Type("worker", int32(n)))
 	var pods []corev1.Pod
 	for rank, pod := range kerneltest.Pods(job, "worker", n) {
 		begun := kerneltest.At(time.Duration(rank%700) * time.Second)

@@ -25,7 +25,7 @@ const (
 // night is a job of eight replicas whose status the kernel itself has made: an exception that others follow from, a drain, a pause, a second
 // failure by memory, and success.
 func night(t *testing.T) *Input {
-	s := kerneltest.NewStory(kerneltest.Job(kerneltest.Task("worker", 8, kerneltest.Policy(v1beta1.RestartOnFailure, 3), kerneltest.Template(func(p *corev1.PodTemplateSpec) {
+	s := kerneltest.NewStory(kerneltest.Job(kerneltest.Type("worker", 8, kerneltest.Policy(v1beta1.RestartOnFailure, 3), kerneltest.Template(func(p *corev1.PodTemplateSpec) {
 		p.Spec.Containers[0].Resources.Limits = corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("8")}
 	})), kerneltest.JobScope, kerneltest.Spec(func(s *v1beta1.GenericJobSpec) {
 		s.Progress = &v1beta1.ProgressFormat{Preset: v1beta1.PresetTorchTitan}

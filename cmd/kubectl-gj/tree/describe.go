@@ -29,7 +29,7 @@ func Describe(r v1beta1.ReplicaFailure) string {
 
 // quoted is the last line of a failure's message.
 func quoted(r v1beta1.ReplicaFailure, line string) string {
-	if podstate.JustOutput(&r) {
+	if podstate.IsJustOutput(&r) {
 		return fmt.Sprintf("last output: %q", line)
 	}
 	return fmt.Sprintf("%q", line)

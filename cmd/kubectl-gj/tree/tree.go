@@ -163,7 +163,7 @@ func replica(f *jobs.Family, replicas *roster.Roster, t *roster.Type, rank int, 
 	case pod == nil:
 		b.Phase, b.Why = absent(f, record, now)
 	case pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil:
-		b.Phase, b.Why = phaseOf(pod), cmp.Or(lost(replicas.NotReadyNode(t, rank)), t.Pod(rank).StillRuns(), before(f, pod, b))
+		b.Phase, b.Why = phaseOf(pod), cmp.Or(lost(replicas.NotReadyNode(t, rank)), t.Pod(rank).StillRunsSentence(), before(f, pod, b))
 	case podstate.IsOver(pod):
 		b.Phase, b.Why = phaseOf(pod), lastFailure(f, t, rank)
 	default:

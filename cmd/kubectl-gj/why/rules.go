@@ -98,7 +98,7 @@ func noneLeft(job *v1beta1.GenericJob, replicaType string, rank int) string {
 		return ""
 	}
 	a := l.Account(replicaType)
-	if a == nil || l.WithinLimit(a, rank) {
+	if a == nil || l.IsWithinLimit(a, rank) {
 		return ""
 	}
 	_, limit := l.Spent(a, rank)

@@ -22,7 +22,7 @@ func family(job *v1beta1.GenericJob) *jobs.Family {
 
 // running is a job of two workers that runs, with another spec than it began with.
 func running(edit func(*v1beta1.GenericJobSpec)) *v1beta1.GenericJob {
-	s := kt.NewStory(kt.Job(kt.Task("worker", 2))).Kubelet(time.Second).Then(3*time.Second, "time passes", func() {})
+	s := kt.NewStory(kt.Job(kt.Type("worker", 2))).Kubelet(time.Second).Then(3*time.Second, "time passes", func() {})
 	s.Cluster.Job.Spec.ReplicaSpecs[0].Template.Spec.Containers[0].Command = []string{"python", "train.py"}
 	edit(&s.Cluster.Job.Spec)
 	return s.Cluster.Job
@@ -107,7 +107,7 @@ func TestAnEditThatCannotRunBlocksRestarts(t *testing.T) {
 	job := running(func(s *v1beta1.GenericJobSpec) { s.FailurePolicy = &typo })
 	f := family(job)
 	require.Contains(t, why.Of(f, kt.At(time.Hour)).Why, "The spec cannot run as it is now: "+wrong+" No replica is restarted, and no pod is made, until that is corrected.")
-	s := kt.NewStory(kt.Job(kt.Task("worker", 2, kt.Policy(v1beta1.RestartOnFailure, 3)))).Kubelet(time.Second).Edit(time.Second, "misspells a type", func(job *v1beta1.GenericJob) { job.Spec.FailurePolicy = &typo })
+	s := kt.NewStory(kt.Job(kt.Type("worker", 2, kt.Policy(v1beta1.RestartOnFailure, 3)))).Kubelet(time.Second).Edit(time.Second, "misspells a type", func(job *v1beta1.GenericJob) { job.Spec.FailurePolicy = &typo })
 	s.Exit(time.Minute, "worker", 1, 1)
 	answer := why.Of(family(s.Then(3*time.Second, "time passes", func() {}).Cluster.Job), kt.At(time.Hour))
 	require.Equal(t, v1beta1.ReasonInvalidSpec, answer.Reason)
@@ -124,11 +124,11 @@ func TestRulesAreTriedWithTheRestartsThatAreLeft(t *testing.T) {
 		0: "rule 1 would restart it, which counts, but no restart is left now (0 of 0): it fails for good",
 		1: "rule 1 restarts it, which counts",
 	} {
-		job := kt.Job(kt.Task("worker", 2, kt.Policy(v1beta1.RestartOnFailure, limit)))
+		job := kt.Job(kt.Type("worker", 2, kt.Policy(v1beta1.RestartOnFailure, limit)))
 		job.Status.Failures = []v1beta1.ReplicaFailure{{Pod: spec.PodName(job, "worker", 1), ExitCode: new(int32(3))}}
 		require.Equal(t, does, why.Judge(family(job), policy)[0].Does)
 	}
-	job := kt.Job(kt.Task("worker", 2), kt.BackoffLimit(2))
+	job := kt.Job(kt.Type("worker", 2), kt.BackoffLimit(2))
 	job.Status.Failures = []v1beta1.ReplicaFailure{{Pod: spec.PodName(job, "worker", 1), ExitCode: new(int32(3))}}
 	job.Status.BackoffCount = 2
 	require.Contains(t, why.Judge(family(job), policy)[0].Does, "no restart is left now (0 of 2)")
@@ -160,7 +160,7 @@ func TestNoProgressIsTriedOnThePresentSeriesAlone(t *testing.T) {
 	rounds := func(n int32) v1beta1.FailurePolicy {
 		return v1beta1.FailurePolicy{NoProgress: &v1beta1.NoProgress{Rounds: n}}
 	}
-	job := kt.Job(kt.Task("worker", 2))
+	job := kt.Job(kt.Type("worker", 2))
 	says := func(n int32) string {
 		list, err := why.Remarks(family(job), rounds(n))
 		require.NoError(t, err)

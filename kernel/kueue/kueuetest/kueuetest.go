@@ -25,9 +25,9 @@ const budget = 10_000_000
 func Problems(t *testing.T, w *unstructured.Unstructured, path ...string) (problems []string) {
 	t.Helper()
 	props := propsOf(t, w.GroupVersionKind().Version)
-	value, is, err := unstructured.NestedFieldCopy(w.Object, path...)
+	value, ok, err := unstructured.NestedFieldCopy(w.Object, path...)
 	require.NoError(t, err)
-	require.True(t, is, "there is no %v", path)
+	require.True(t, ok, "there is no %v", path)
 	for _, name := range path {
 		next := props.Properties[name]
 		props = &next

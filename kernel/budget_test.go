@@ -14,7 +14,7 @@ import (
 // chiefOnce is a job that starts over as a whole, and whose chief must not be run again.
 func chiefOnce(options ...kt.JobOption) *v1beta1.GenericJob {
 	return kt.Job(append([]kt.JobOption{
-		kt.Task("chief", 1, kt.Policy(never, -1)), kt.Task("worker", 2, kt.Policy(onFailure, 3)), kt.JobScope, kt.Begun}, options...)...)
+		kt.Type("chief", 1, kt.Policy(never, -1)), kt.Type("worker", 2, kt.Policy(onFailure, 3)), kt.JobScope, kt.Begun}, options...)...)
 }
 
 // podThatFailed is a pod whose code has failed so long after the start.
@@ -83,7 +83,7 @@ func TestARefusedEndThatCameFirstIsFinalWhateverRefusesIt(t *testing.T) {
 		"its policy is Always, limit 0": kt.Policy(always, 0),
 	} {
 		t.Run(name, func(t *testing.T) {
-			job := kt.Job(kt.Task("chief", 1, policy), kt.Task("worker", 1, kt.Policy(onFailure, 3)), kt.JobScope, kt.Begun)
+			job := kt.Job(kt.Type("chief", 1, policy), kt.Type("worker", 1, kt.Policy(onFailure, 3)), kt.JobScope, kt.Begun)
 			d := plan(t, job, kt.At(time.Hour), podThatFailed(job, "chief", 0, time.Minute), podThatFailed(job, "worker", 0, 2*time.Minute))
 			require.Equal(t, v1beta1.JobFailed, d.Status.Phase)
 			d = plan(t, job, kt.At(time.Hour), podThatFailed(job, "chief", 0, 2*time.Minute), podThatFailed(job, "worker", 0, time.Minute))

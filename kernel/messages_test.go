@@ -28,7 +28,7 @@ func TestTheLastLineThatSaysSomethingIsQuoted(t *testing.T) {
 		"\x00\n----\n":                        "",
 		"损失\n===":                             `, last output: "损失"`,
 	} {
-		job := kt.Job(kt.Task("worker", 1), kt.Begun)
+		job := kt.Job(kt.Type("worker", 1), kt.Begun)
 		d := plan(t, job, kt.At(time.Minute), kt.Pod(job, "worker", 0, kt.Exited(9), saying(words)))
 		require.Contains(t, condition(d.Status, v1beta1.ConditionFailed).Message, "exited with error code 9"+want+"; ", words)
 		require.NotContains(t, d.Status.Failures[0].Message, "\x00")
@@ -38,8 +38,8 @@ func TestTheLastLineThatSaysSomethingIsQuoted(t *testing.T) {
 // A job that ran on without its worker 1 said that all pods run normally.
 func TestRunningTellsWhoFailedForGood(t *testing.T) {
 	first := func(s *v1beta1.GenericJobSpec) { s.SuccessRules = []v1beta1.FinishRule{{"worker": ranks(0)}} }
-	store := kt.Task("store", 1, func(r *v1beta1.ReplicaSpec) { r.Auxiliary = true })
-	job := kt.Job(kt.Task("worker", 3), store, kt.Spec(first), kt.Begun)
+	store := kt.Type("store", 1, func(r *v1beta1.ReplicaSpec) { r.Auxiliary = true })
+	job := kt.Job(kt.Type("worker", 3), store, kt.Spec(first), kt.Begun)
 	pods := []*corev1.Pod{kt.Pod(job, "worker", 0, kt.Running), kt.Pod(job, "worker", 1, kt.Exited(9)), kt.Pod(job, "worker", 2, kt.Running),
 		kt.Pod(job, "store", 0, kt.Running)}
 	d := plan(t, job, kt.At(time.Minute), pods...)
@@ -61,7 +61,7 @@ func TestRunningTellsWhoFailedForGood(t *testing.T) {
 // kubectl wait --for=condition=Completed cannot tell a success from a failure.
 func TestSuccessHasAConditionOfItsOwn(t *testing.T) {
 	for code, want := range map[int32]metav1.ConditionStatus{0: metav1.ConditionTrue, 1: metav1.ConditionFalse} {
-		job := kt.Job(kt.Task("worker", 1), kt.Begun)
+		job := kt.Job(kt.Type("worker", 1), kt.Begun)
 		require.Empty(t, condition(plan(t, job, kt.At(time.Second), kt.Pod(job, "worker", 0, kt.Running)).Status, v1beta1.ConditionSucceeded))
 		d := plan(t, job, kt.At(time.Minute), kt.Pod(job, "worker", 0, kt.Exited(code)))
 		require.Equal(t, want, condition(d.Status, v1beta1.ConditionSucceeded).Status)
@@ -70,7 +70,7 @@ func TestSuccessHasAConditionOfItsOwn(t *testing.T) {
 
 // "The job is failed: every success rule needs a replica that failed for good", to somebody who had written no rule.
 func TestWhoWroteNoRuleIsToldOfNone(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 2), kt.Begun)
+	job := kt.Job(kt.Type("worker", 2), kt.Begun)
 	d := plan(t, job, kt.At(time.Minute), kt.Pod(job, "worker", 0, kt.Exited(9)), kt.Pod(job, "worker", 1, kt.Running))
 	failed := condition(d.Status, v1beta1.ConditionFailed)
 	require.Equal(t, v1beta1.ReasonFailed, failed.Reason)
@@ -84,7 +84,7 @@ func TestTheUserOfATrainingJobIsToldOfNoRule(t *testing.T) {
 		"a failure rule":  failure(v1beta1.FinishRule{"worker": ranks(0)}),
 		"no success rule": success(v1beta1.FinishRule{"worker": ranks(0)}),
 	} {
-		job := kt.Job(kt.Task("worker", 2), rules, kt.Begun)
+		job := kt.Job(kt.Type("worker", 2), rules, kt.Begun)
 		job.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(&v1beta1.PyTorchTrainingJob{}, v1beta1.GroupVersion.WithKind("PyTorchTrainingJob"))}
 		failed := condition(plan(t, job, kt.At(time.Minute), kt.Pod(job, "worker", 0, kt.Exited(9)), kt.Pod(job, "worker", 1, kt.Running)).Status, v1beta1.ConditionFailed)
 		require.Equal(t, v1beta1.ReasonFailed, failed.Reason, name)
@@ -95,7 +95,7 @@ func TestTheUserOfATrainingJobIsToldOfNoRule(t *testing.T) {
 
 // Of a crash of rank 2 and, a second later, of rank 0, which had lost it, the message named rank 0.
 func TestTheFirstFailureIsTheCause(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 3), kt.JobScope, kt.BackoffLimit(1), kt.Begun)
+	job := kt.Job(kt.Type("worker", 3), kt.JobScope, kt.BackoffLimit(1), kt.Begun)
 	crash := []*corev1.Pod{
 		kt.Pod(job, "worker", 0, kt.ExitedAt(1, kt.At(61*time.Second)), saying("lost a peer")), kt.Pod(job, "worker", 1, kt.Running),
 		kt.Pod(job, "worker", 2, kt.ExitedAt(7, kt.At(60*time.Second)), saying("Traceback\n  File x\nValueError: no such data\n")),
@@ -113,14 +113,14 @@ func TestTheFirstFailureIsTheCause(t *testing.T) {
 
 // A limit that all share goes to who failed first, in whatever order the replicas stand.
 func TestTheLastRestartGoesToWhoFailedFirst(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 2, kt.Policy(v1beta1.RestartOnFailure, 9)), kt.BackoffLimit(1), success(v1beta1.FinishRule{"worker": ranks(1)}), kt.Begun)
+	job := kt.Job(kt.Type("worker", 2, kt.Policy(v1beta1.RestartOnFailure, 9)), kt.BackoffLimit(1), success(v1beta1.FinishRule{"worker": ranks(1)}), kt.Begun)
 	d := plan(t, job, kt.At(time.Minute), kt.Pod(job, "worker", 0, kt.ExitedAt(1, kt.At(9*time.Second))), kt.Pod(job, "worker", 1, kt.ExitedAt(1, kt.At(8*time.Second))))
 	require.Equal(t, "0", d.Status.Ledger[0].Failed)
 	require.EqualValues(t, 1, d.Status.Ledger[0].Replicas[0].Rank)
 }
 
 func TestTheLastFailuresAreKept(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 1, kt.Policy(v1beta1.RestartOnFailure, 9)), kt.Begun)
+	job := kt.Job(kt.Type("worker", 1, kt.Policy(v1beta1.RestartOnFailure, 9)), kt.Begun)
 	for i := range 8 {
 		pod := kt.Pod(job, "worker", 0, kt.ExitedAt(int32(i+1), kt.At(time.Duration(i)*time.Hour)))
 		job = after(job, plan(t, job, kt.At(time.Duration(i)*time.Hour), pod))
@@ -131,7 +131,7 @@ func TestTheLastFailuresAreKept(t *testing.T) {
 	}
 	require.Equal(t, []int32{4, 5, 6, 7, 8}, codes)
 
-	job = kt.Job(kt.Task("worker", 9, kt.Policy(v1beta1.RestartOnFailure, 9)), kt.Begun)
+	job = kt.Job(kt.Type("worker", 9, kt.Policy(v1beta1.RestartOnFailure, 9)), kt.Begun)
 	var crash []*corev1.Pod
 	for rank := range 9 { // the last rank first
 		crash = append(crash, kt.Pod(job, "worker", rank, kt.ExitedAt(int32(rank+1), kt.At(time.Duration(9-rank)*time.Second))))
@@ -143,7 +143,7 @@ func TestTheLastFailuresAreKept(t *testing.T) {
 
 // A bad edit was told only when the job was resumed.
 func TestABadEditIsToldInThePause(t *testing.T) {
-	job, _ := running(t, 1, kt.Task("worker", 1))
+	job, _ := running(t, 1, kt.Type("worker", 1))
 	job = kt.Edited(job, kt.PauseNow(true))
 	job = after(job, plan(t, job, kt.At(10*time.Second)))
 	require.Equal(t, v1beta1.JobPaused, job.Status.Phase)
@@ -164,7 +164,7 @@ func TestABadEditIsToldInThePause(t *testing.T) {
 }
 
 func TestANumberOfReplicasThatChangesIsTold(t *testing.T) {
-	job, pods := running(t, 1, kt.Task("worker", 1))
+	job, pods := running(t, 1, kt.Type("worker", 1))
 	d := plan(t, kt.Edited(job, kt.Replicas("worker", 3)), kt.At(10*time.Second), pods...)
 	require.Equal(t, "Scaled", d.Events[0].Reason)
 	require.Equal(t, "The job has 3 replicas now, and had 1.", d.Events[0].Message)
@@ -172,14 +172,14 @@ func TestANumberOfReplicasThatChangesIsTold(t *testing.T) {
 
 // Pods of another run mode are stopped: who waits until the job runs is not told that they do.
 func TestPodsOfAnotherRunModeDoNotCountAsRunning(t *testing.T) {
-	job, pods := running(t, 2, kt.Task("worker", 2))
+	job, pods := running(t, 2, kt.Type("worker", 2))
 	for _, debugs := range []bool{true, false} {
 		job = kt.Edited(job, kt.DebugNow(debugs))
 		d := plan(t, job, kt.At(time.Minute), pods...)
 		require.Equal(t, []string{"StopPod worker-0", "StopPod worker-1"}, did(d))
-		is := condition(d.Status, v1beta1.ConditionRunning)
-		require.Equal(t, metav1.ConditionFalse, is.Status)
-		require.Equal(t, "Waiting for replica worker-0: its pod is made again", is.Message)
+		running := condition(d.Status, v1beta1.ConditionRunning)
+		require.Equal(t, metav1.ConditionFalse, running.Status)
+		require.Equal(t, "Waiting for replica worker-0: its pod is made again", running.Message)
 		job = after(job, d)
 		d = plan(t, job, kt.At(time.Minute), with(pods, kt.Deleted(kt.At(time.Minute), 30*time.Second))...)
 		require.Equal(t, metav1.ConditionFalse, condition(d.Status, v1beta1.ConditionRunning).Status)
@@ -194,7 +194,7 @@ func TestPodsOfAnotherRunModeDoNotCountAsRunning(t *testing.T) {
 
 // All pods run, and nothing trains: a job in debug mode says so, and since when, whoever failed before.
 func TestRunningTellsSinceWhenAJobIsInDebugMode(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 3), kt.Spec(func(s *v1beta1.GenericJobSpec) {
+	job := kt.Job(kt.Type("worker", 3), kt.Spec(func(s *v1beta1.GenericJobSpec) {
 		s.SuccessRules = []v1beta1.FinishRule{{"worker": ranks(0)}}
 	}), kt.Begun)
 	d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Running), kt.Pod(job, "worker", 1, kt.Exited(9)), kt.Pod(job, "worker", 2, kt.Running))

@@ -36,7 +36,7 @@ func sizeOf(t *testing.T, v any) int {
 func manyFailed(types int, now time.Time) *v1beta1.GenericJob {
 	var options []kt.JobOption
 	for i := range types {
-		options = append(options, kt.Task(fmt.Sprintf("worker%d", i), 10000, kt.Policy(v1beta1.RestartOnFailure, 2000000000)))
+		options = append(options, kt.Type(fmt.Sprintf("worker%d", i), 10000, kt.Policy(v1beta1.RestartOnFailure, 2000000000)))
 	}
 	job := kt.Job(append(options, kt.Begun)...)
 	for i := range types {
@@ -54,7 +54,7 @@ func TestAStatusOfTenThousandReplicasThatFailedIrregularlyFitsIntoEtcd(t *testin
 	t.Parallel()
 	job := manyFailed(1, kt.Start)
 	var pods []*corev1.Pod
-	fresh := kt.Job(kt.Task("worker0", 10000), kt.Begun)
+	fresh := kt.Job(kt.Type("worker0", 10000), kt.Begun)
 	for rank := range 10000 {
 		pod := kt.Pod(fresh, "worker0", rank, kt.Exited(1))
 		pod.Labels[v1beta1.LabelAttempt] = fmt.Sprint(1 + rank%9)
@@ -71,7 +71,7 @@ func TestAStatusOfTenThousandReplicasThatFailedIrregularlyFitsIntoEtcd(t *testin
 
 func TestRowsOfThousandsOfContainersAreBounded(t *testing.T) {
 	t.Parallel()
-	job := kt.Job(kt.Task("worker", 1500, kt.Policy(v1beta1.RestartNever, 0)), kt.Begun)
+	job := kt.Job(kt.Type("worker", 1500, kt.Policy(v1beta1.RestartNever, 0)), kt.Begun)
 	pods := kt.Pods(job, "worker", 1500, kt.Exited(1), func(p *corev1.Pod) {
 		for i := range 63 {
 			p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, corev1.ContainerStatus{Name: fmt.Sprintf("sidecar-with-quite-a-long-name-such-as-users-like-to-give-%d", i)})
@@ -109,7 +109,7 @@ func TestAJobWhoseLedgerCannotBeStoredFailsAndSaysWhy(t *testing.T) {
 
 func TestNeighboursThatWereReplacedInTheSameWayShareARecord(t *testing.T) {
 	t.Parallel()
-	job := kt.Job(kt.Task("worker", 3000, kt.Policy(v1beta1.RestartOnFailure, 5)), kt.Begun)
+	job := kt.Job(kt.Type("worker", 3000, kt.Policy(v1beta1.RestartOnFailure, 5)), kt.Begun)
 	d := kernel.Plan(kernel.World{Job: job, Pods: kt.Pods(job, "worker", 3000, kt.FailedWithout("NodeShutdown")), Now: kt.Start, Settings: kt.Settings})
 	require.Equal(t, []v1beta1.RankRecord{{Rank: 0, LastRank: 2999, Attempt: 1, Streak: 1}}, ledger(d.Status, "worker").Replicas)
 
@@ -141,7 +141,7 @@ func TestRecordsOfRanksThatNoJobHasAreAnError(t *testing.T) {
 	for _, r := range []v1beta1.RankRecord{
 		{Rank: -1}, {Rank: math.MinInt32}, {Rank: 10000}, {Rank: math.MaxInt32}, {Rank: 1, LastRank: math.MaxInt32}, {Rank: 1, LastRank: -1}, {Rank: math.MinInt32, LastRank: 5},
 	} {
-		job := kt.Job(kt.Task("worker", 1), kt.Begun)
+		job := kt.Job(kt.Type("worker", 1), kt.Begun)
 		job.Status.Ledger = []v1beta1.TaskLedger{{Type: "worker", Replicas: []v1beta1.RankRecord{r}}}
 		d := plan(t, job, kt.Start)
 		require.Contains(t, condition(d.Status, v1beta1.ConditionBlocked).Message, "status.ledger[worker].replicas: rank", "%+v", r)
@@ -152,7 +152,7 @@ func TestRecordsOfRanksThatNoJobHasAreAnError(t *testing.T) {
 func TestVariablesThatAreNeverClosedAreReadOnce(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("$(", 5_000_000) // with the square of that this would take hours
-	job := kt.Job(kt.Task("worker", 1, kt.Template(func(p *corev1.PodTemplateSpec) { p.Spec.Containers[0].Args = []string{text} })))
+	job := kt.Job(kt.Type("worker", 1, kt.Template(func(p *corev1.PodTemplateSpec) { p.Spec.Containers[0].Args = []string{text} })))
 	d := plan(t, job, kt.Start)
 	require.Equal(t, v1beta1.JobPending, d.Postponed.Status.Phase)
 	require.Equal(t, text, kernel.NewPodBuilder(job, kt.Settings).Pod(d.Actions[0]).Spec.Containers[0].Args[0])
@@ -160,14 +160,14 @@ func TestVariablesThatAreNeverClosedAreReadOnce(t *testing.T) {
 
 func TestADeadlineThatNobodyWillLiveToSee(t *testing.T) {
 	t.Parallel()
-	job := kt.Job(kt.Task("worker", 1), kt.Spec(func(s *v1beta1.GenericJobSpec) { s.ActiveDeadlineSeconds = ptr.To[int64](math.MaxInt64) }), kt.Begun)
+	job := kt.Job(kt.Type("worker", 1), kt.Spec(func(s *v1beta1.GenericJobSpec) { s.ActiveDeadlineSeconds = ptr.To[int64](math.MaxInt64) }), kt.Begun)
 	d := plan(t, job, kt.At(time.Hour), kt.Pod(job, "worker", 0, kt.Running))
 	require.Equal(t, v1beta1.JobRunning, d.Status.Phase)
 }
 
 func TestAPodOfARankThatNoJobHasTouchesNoAccount(t *testing.T) {
 	t.Parallel()
-	job := kt.Job(kt.Task("worker", 1), kt.Begun)
+	job := kt.Job(kt.Type("worker", 1), kt.Begun)
 	forged := kt.Pod(job, "worker", 0, kt.Running)
 	forged.Name = strings.TrimSuffix(forged.Name, "0") + "4294967296"
 	forged.Labels[v1beta1.LabelReplicaRank] = "4294967296" // 0 as an int32
@@ -178,7 +178,7 @@ func TestAPodOfARankThatNoJobHasTouchesNoAccount(t *testing.T) {
 
 func TestAMessageIsNotCutInsideACharacter(t *testing.T) {
 	t.Parallel()
-	job := kt.Job(kt.Task("worker", 1), kt.Begun)
+	job := kt.Job(kt.Type("worker", 1), kt.Begun)
 	pod := kt.Pod(job, "worker", 0)
 	for n := range 4 {
 		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{
@@ -195,7 +195,7 @@ func TestAMessageIsNotCutInsideACharacter(t *testing.T) {
 func TestReplicasBeyondTheLimitAreAnswered(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int32{math.MinInt32, -1, 0, 10001, math.MaxInt32} {
-		d := plan(t, kt.Job(kt.Task("worker", n)), kt.Start)
+		d := plan(t, kt.Job(kt.Type("worker", n)), kt.Start)
 		require.Equal(t, v1beta1.ReasonInvalidSpec, condition(d.Status, v1beta1.ConditionFailed).Reason)
 		require.Contains(t, condition(d.Status, v1beta1.ConditionFailed).Message, "want a number from 1 to 10000")
 	}

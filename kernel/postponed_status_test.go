@@ -14,7 +14,7 @@ import (
 
 // What changes the ledger is written at once; what only refreshes the view waits for a second to pass.
 func TestViewChangesAreWrittenOnceASecond(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 3, kt.Policy(onFailure, 3)), kt.Begun)
+	job := kt.Job(kt.Type("worker", 3, kt.Policy(onFailure, 3)), kt.Begun)
 	one := []*corev1.Pod{kt.Pod(job, "worker", 0, kt.Running)}
 	d := plan(t, job, kt.At(300*time.Millisecond), one...)
 	require.Equal(t, job.Status, d.Status, "too early")
@@ -39,17 +39,17 @@ func TestViewChangesAreWrittenOnceASecond(t *testing.T) {
 
 // The apiserver takes as long for a status as it has rows.
 func TestViewChangesOfManyRowsAreWrittenLessOften(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 1000), kt.Begun)
+	job := kt.Job(kt.Type("worker", 1000), kt.Begun)
 	one := kt.Pod(job, "worker", 0, kt.Running)
 	require.Equal(t, 2*time.Second, plan(t, job, kt.At(3*time.Second), one).RequeueAfter)
 	require.Equal(t, 1, int(plan(t, job, kt.At(5*time.Second), one).Status.Aggregate.Running))
 
-	job = kt.Job(kt.Task("worker", 1001), kt.Begun)
+	job = kt.Job(kt.Type("worker", 1001), kt.Begun)
 	require.Equal(t, 1, int(plan(t, job, kt.At(time.Second), kt.Pod(job, "worker", 0, kt.Running)).Status.Aggregate.Running), "it has no rows")
 }
 
 func TestASuccessThatDecidesNothingWaitsForTheView(t *testing.T) {
-	begun := kt.Job(kt.Task("worker", 3, kt.Policy(onFailure, 3)), kt.Begun)
+	begun := kt.Job(kt.Type("worker", 3, kt.Policy(onFailure, 3)), kt.Begun)
 	job := after(begun, plan(t, begun, kt.Start, kt.Pods(begun, "worker", 3, kt.Running)...))
 	soon := kt.At(300 * time.Millisecond)
 	pods := []*corev1.Pod{kt.Pod(job, "worker", 0, kt.Exited(0)), kt.Pod(job, "worker", 1, kt.Running), kt.Pod(job, "worker", 2, kt.Running)}

@@ -32,7 +32,7 @@ func startedOver(t *testing.T, limit int32) (*v1beta1.GenericJob, []*corev1.Pod)
 // startedOverBy has them do so because the containers of so many of them have failed.
 func startedOverBy(t *testing.T, failed int, limit int32) (*v1beta1.GenericJob, []*corev1.Pod) {
 	t.Helper()
-	job, pods := running(t, 2, kt.Task("worker", 2), kt.InPlace, kt.JobScope, kt.BackoffLimit(limit))
+	job, pods := running(t, 2, kt.Type("worker", 2), kt.InPlace, kt.JobScope, kt.BackoffLimit(limit))
 	pods = append(with(pods[:failed], startedAgain(1, 9)), pods[failed:]...)
 	job = after(job, plan(t, job, kt.At(time.Minute), pods...))
 	w := kernel.World{Job: job, Pods: with(pods, told(1, 1)), Now: kt.At(time.Minute), Settings: kt.Settings, Reports: map[types.UID]inplace.Report{}}

@@ -30,14 +30,14 @@ func TestNoJobFailsByTheOperatorsOwnRestartRules(t *testing.T) {
 		field string
 		fails bool
 	}{
-		"the policy":                        {kt.Job(kt.Task("worker", 1), kt.InPlace), "spec.containers[0].restartPolicy: Forbidden: " + others, false},
-		"the rules":                         {kt.Job(kt.Task("worker", 1), kt.InPlace), "spec.containers[0].restartPolicyRules[0].action: Unsupported", false},
-		"after a webhook has put one first": {kt.Job(kt.Task("worker", 1, aside), kt.InPlace), "spec.containers[1].restartPolicy: Forbidden: " + others, false},
-		"of a container that has its own":   {kt.Job(kt.Task("worker", 1, own), kt.InPlace), "spec.containers[1].restartPolicy: Forbidden: " + others, true},
-		"beside such a container":           {kt.Job(kt.Task("worker", 1, own), kt.InPlace), "spec.containers[0].restartPolicy: Forbidden: " + others, false},
-		"another field":                     {kt.Job(kt.Task("worker", 1), kt.InPlace), "spec.restartPolicy: Unsupported value", true},
-		"of a pod that has no wrapper":      {kt.Job(kt.Task("worker", 1, ofNode), kt.InPlace), "spec.containers[0].restartPolicy: Forbidden: " + others, true},
-		"of a job that replaces pods":       {kt.Job(kt.Task("worker", 1)), "spec.containers[0].restartPolicy: Forbidden: " + others, true},
+		"the policy":                        {kt.Job(kt.Type("worker", 1), kt.InPlace), "spec.containers[0].restartPolicy: Forbidden: " + others, false},
+		"the rules":                         {kt.Job(kt.Type("worker", 1), kt.InPlace), "spec.containers[0].restartPolicyRules[0].action: Unsupported", false},
+		"after a webhook has put one first": {kt.Job(kt.Type("worker", 1, aside), kt.InPlace), "spec.containers[1].restartPolicy: Forbidden: " + others, false},
+		"of a container that has its own":   {kt.Job(kt.Type("worker", 1, own), kt.InPlace), "spec.containers[1].restartPolicy: Forbidden: " + others, true},
+		"beside such a container":           {kt.Job(kt.Type("worker", 1, own), kt.InPlace), "spec.containers[0].restartPolicy: Forbidden: " + others, false},
+		"another field":                     {kt.Job(kt.Type("worker", 1), kt.InPlace), "spec.restartPolicy: Unsupported value", true},
+		"of a pod that has no wrapper":      {kt.Job(kt.Type("worker", 1, ofNode), kt.InPlace), "spec.containers[0].restartPolicy: Forbidden: " + others, true},
+		"of a job that replaces pods":       {kt.Job(kt.Type("worker", 1)), "spec.containers[0].restartPolicy: Forbidden: " + others, true},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -33,7 +33,7 @@ func workerRanks(ranks ...intstr.IntOrString) v1beta1.FinishRule {
 	return v1beta1.FinishRule{"worker": ranks}
 }
 
-func TestTasks(t *testing.T) {
+func TestReplicaTypes(t *testing.T) {
 	n := intstr.FromInt32
 	tests := map[string]struct {
 		job        *v1beta1.GenericJob
@@ -56,11 +56,11 @@ func TestTasks(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			for keep, want := range map[bool]int{false: tc.free, true: tc.kept} {
-				tasks := ReplicaTypes(tc.job, keep)
-				require.Len(t, tasks, 2)
-				require.Equal(t, "worker", tasks[0].Type)
-				require.Equal(t, want, tasks[0].N, "keep %t", keep)
-				require.Equal(t, "ps", tasks[1].Type, "the order is that of the spec")
+				types := ReplicaTypes(tc.job, keep)
+				require.Len(t, types, 2)
+				require.Equal(t, "worker", types[0].Type)
+				require.Equal(t, want, types[0].N, "keep %t", keep)
+				require.Equal(t, "ps", types[1].Type, "the order is that of the spec")
 			}
 		})
 	}

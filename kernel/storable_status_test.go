@@ -153,7 +153,7 @@ func (o odd) status(s *v1beta1.GenericJobStatus) {
 }
 
 func (o odd) job() *v1beta1.GenericJob {
-	options := []kt.JobOption{kt.Task("worker", 3, kt.Policy(oneOf(o, v1beta1.RestartOnFailure, v1beta1.RestartNever, v1beta1.RestartOnFailure), int32(o.IntN(3)))), kt.Begun}
+	options := []kt.JobOption{kt.Type("worker", 3, kt.Policy(oneOf(o, v1beta1.RestartOnFailure, v1beta1.RestartNever, v1beta1.RestartOnFailure), int32(o.IntN(3)))), kt.Begun}
 	if o.IntN(3) > 0 {
 		options = append(options, avoiding(oneOf(o, v1beta1.AvoidNodes{}, v1beta1.AvoidNodes{Within: "8760h", AtMost: new(int32(16)), After: new(int32(1))}, v1beta1.AvoidNodes{AtMost: new(int32(0))})))
 	}

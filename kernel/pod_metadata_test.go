@@ -15,7 +15,7 @@ import (
 )
 
 func TestPodMetadata(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 2, kt.Policy(onFailure, 3), kt.Template(func(p *corev1.PodTemplateSpec) {
+	job := kt.Job(kt.Type("worker", 2, kt.Policy(onFailure, 3), kt.Template(func(p *corev1.PodTemplateSpec) {
 		p.Name, p.Namespace, p.Finalizers = "mine", "elsewhere", []string{"mine/finalizer"}
 		p.OwnerReferences = []metav1.OwnerReference{{Name: "me"}}
 		p.Labels = map[string]string{
@@ -43,18 +43,18 @@ func TestPodMetadata(t *testing.T) {
 	require.Equal(t, "batch.tensorstack.dev/v1beta1", pod.OwnerReferences[0].APIVersion)
 	require.True(t, *pod.OwnerReferences[0].BlockOwnerDeletion)
 
-	require.Equal(t, "worker", kt.Pod(kt.Job(kt.Task("worker", 1)), "worker", 0).Labels["replica-type"])
+	require.Equal(t, "worker", kt.Pod(kt.Job(kt.Type("worker", 1)), "worker", 0).Labels["replica-type"])
 	require.Nil(t, kernel.NewPodBuilder(job, kt.Settings).Pod(kernel.Action{Type: "nobody"}))
 }
 
 func TestTheClusterDomainReachesThePods(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 1), kt.WithService())
+	job := kt.Job(kt.Type("worker", 1), kt.WithService())
 	pod := kernel.NewPodBuilder(job, kernel.Settings{ClusterDomain: "corp"}).Pod(kernel.Action{Type: "worker"})
 	require.Equal(t, []string{"job.ns.svc.corp"}, pod.Spec.DNSConfig.Searches)
 }
 
 func TestService(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 1), kt.WithService(corev1.ServicePort{Name: "http", Port: 2222}), kt.Begun)
+	job := kt.Job(kt.Type("worker", 1), kt.WithService(corev1.ServicePort{Name: "http", Port: 2222}), kt.Begun)
 	d := plan(t, job, kt.Start)
 	require.Equal(t, kernel.CreateService, d.Actions[0].Verb)
 	want := d.Actions[0].Service
@@ -98,7 +98,7 @@ func TestService(t *testing.T) {
 
 // A pod of an earlier job that cannot be let go must be told of by somebody, and it may have the name of one to come.
 func TestOrphansAreLetGoBesideTheJobAndNothingIsCreatedMeanwhile(t *testing.T) {
-	job, earlier := kt.Job(kt.Task("worker", 2), kt.Begun), kt.Job(kt.Task("worker", 2))
+	job, earlier := kt.Job(kt.Type("worker", 2), kt.Begun), kt.Job(kt.Type("worker", 2))
 	earlier.UID = "earlier"
 	orphan := kt.Pod(earlier, "worker", 0)
 	w := kernel.World{Job: job, Orphans: []*corev1.Pod{orphan}, Now: kt.Start}

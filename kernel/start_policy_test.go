@@ -11,7 +11,7 @@ import (
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
 )
 
-// starts sets when the pods of a task are created.
+// starts sets when the pods of a type are created.
 func starts(p v1beta1.StartPolicy) func(*v1beta1.ReplicaSpec) {
 	return func(r *v1beta1.ReplicaSpec) { r.StartPolicy = p }
 }
@@ -25,7 +25,7 @@ func probed(ready corev1.ConditionStatus) kt.PodOption {
 }
 
 func TestWhoStartsAfterTheOthersWaitsUntilTheyAreReady(t *testing.T) {
-	job := kt.Job(kt.Task("launcher", 1, starts(v1beta1.StartAfterOthers)), kt.Task("worker", 2), kt.Task("store", 1, auxiliary), kt.Begun)
+	job := kt.Job(kt.Type("launcher", 1, starts(v1beta1.StartAfterOthers)), kt.Type("worker", 2), kt.Type("store", 1, auxiliary), kt.Begun)
 	store := kt.Pod(job, "store", 0)
 	require.NotContains(t, did(plan(t, job, kt.Start)), "CreatePod launcher-0@0")
 	for name, tc := range map[string]struct {
@@ -51,7 +51,7 @@ func TestWhoStartsAfterTheOthersWaitsUntilTheyAreReady(t *testing.T) {
 
 // The first launcher comes at once, and fails if its workers are not there. Others would do so, too, and spend the limit.
 func TestWhoRestartsAfterTheOthersSpendsNoLimitOnThem(t *testing.T) {
-	job := kt.Job(kt.BackoffLimit(1), kt.Task("launcher", 1, starts(v1beta1.StartRestartAfterOthers)), kt.Task("worker", 1), kt.Begun)
+	job := kt.Job(kt.BackoffLimit(1), kt.Type("launcher", 1, starts(v1beta1.StartRestartAfterOthers)), kt.Type("worker", 1), kt.Begun)
 	require.Contains(t, did(plan(t, job, kt.Start)), "CreatePod launcher-0@0")
 
 	pulls := kt.Pod(job, "worker", 0, kt.Scheduled)
@@ -67,25 +67,25 @@ func TestWhoRestartsAfterTheOthersSpendsNoLimitOnThem(t *testing.T) {
 
 // A gang is placed when all of it is there. What waited for it would keep it from it.
 func TestAGangWaitsForNobodysStartPolicy(t *testing.T) {
-	job := kt.Job(kt.Task("launcher", 1, starts(v1beta1.StartAfterOthers)), kt.Task("worker", 1), t9k("team", 0), kt.Begun)
+	job := kt.Job(kt.Type("launcher", 1, starts(v1beta1.StartAfterOthers)), kt.Type("worker", 1), t9k("team", 0), kt.Begun)
 	require.Contains(t, did(plan(t, job, kt.Start)), "CreatePod launcher-0@0")
 }
 
 func TestTypesThatAllStartAfterOthersStart(t *testing.T) {
-	job := kt.Job(kt.Task("a", 1, starts(v1beta1.StartAfterOthers)), kt.Task("b", 1, starts(v1beta1.StartAfterOthers)), kt.Begun)
+	job := kt.Job(kt.Type("a", 1, starts(v1beta1.StartAfterOthers)), kt.Type("b", 1, starts(v1beta1.StartAfterOthers)), kt.Begun)
 	require.Equal(t, []string{"CreatePod a-0@0", "CreatePod b-0@0"}, did(plan(t, job, kt.Start)))
 }
 
 // Replicas that restart in place wait in their pods until all are there, and are not Ready while they do.
 func TestABarrierWaitsForNobodysStartPolicy(t *testing.T) {
-	job := kt.Job(kt.BackoffLimit(3), kt.Task("launcher", 1, starts(v1beta1.StartAfterOthers)), kt.Task("worker", 1), kt.JobScope, kt.InPlace, kt.Begun)
+	job := kt.Job(kt.BackoffLimit(3), kt.Type("launcher", 1, starts(v1beta1.StartAfterOthers)), kt.Type("worker", 1), kt.JobScope, kt.InPlace, kt.Begun)
 	job.Status.JobAttempt, job.Status.InPlace = 1, &v1beta1.InPlaceStatus{}
 	require.Contains(t, did(plan(t, job, kt.At(time.Hour), kt.Pod(job, "worker", 0, kt.Running, probed(corev1.ConditionFalse)))), "CreatePod launcher-0@1")
 }
 
 // The kubelet calls a pod Running whose container it is about to start again, but not Ready.
 func TestACrashLoopInPlaceIsNotReady(t *testing.T) {
-	job := kt.Job(kt.BackoffLimit(3), kt.Task("launcher", 1, starts(v1beta1.StartAfterOthers)), kt.Task("worker", 1), kt.InPlace, kt.Begun)
+	job := kt.Job(kt.BackoffLimit(3), kt.Type("launcher", 1, starts(v1beta1.StartAfterOthers)), kt.Type("worker", 1), kt.InPlace, kt.Begun)
 	down := func(p *corev1.Pod) {
 		p.Status.ContainerStatuses[0].State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
 		p.Status.ContainerStatuses[0].LastTerminationState = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1}}

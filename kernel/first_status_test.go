@@ -16,7 +16,7 @@ import (
 // blank is a job of two workers that no reconcile has written, and its pods as the first reconcile creates them.
 func blank(t *testing.T, options ...kt.JobOption) (*v1beta1.GenericJob, []*corev1.Pod) {
 	t.Helper()
-	job := kt.Job(append([]kt.JobOption{kt.Task("worker", 2, kt.Policy(onFailure, 3))}, options...)...)
+	job := kt.Job(append([]kt.JobOption{kt.Type("worker", 2, kt.Policy(onFailure, 3))}, options...)...)
 	require.Empty(t, job.Status)
 	return job, kt.Pods(job, "worker", 2)
 }
@@ -62,7 +62,7 @@ func TestHowLongTheFirstStatusWaits(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			job := kt.Job(kt.Task("worker", tc.replicas))
+			job := kt.Job(kt.Type("worker", tc.replicas))
 			d := plan(t, job, kt.At(tc.age))
 			require.Equal(t, tc.want, d.RequeueAfter)
 			require.Equal(t, tc.want > 0, d.Status.Phase == "")

@@ -19,7 +19,7 @@ import (
 func plainNames(job *v1beta1.GenericJob) { job.Spec.PodNames = v1beta1.PodNamesPlain }
 
 func TestPlainPodNames(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 2), plainNames, kt.Begun)
+	job := kt.Job(kt.Type("worker", 2), plainNames, kt.Begun)
 	pod := kt.Pod(job, "worker", 1)
 	require.Equal(t, "job-worker-1", pod.Name)
 	require.Equal(t, pod.Name, pod.Spec.Hostname)
@@ -35,7 +35,7 @@ func TestPlainPodNames(t *testing.T) {
 
 // Names may change in a pause. A pod from before is still ours: its outcome counts and its finalizer goes.
 func TestPodsFromBeforeTheyWereNamedOtherwise(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 2), kt.Begun)
+	job := kt.Job(kt.Type("worker", 2), kt.Begun)
 	pod := kt.Pod(job, "worker", 0, kt.Exited(0))
 	d := plan(t, kt.Edited(job, plainNames), kt.Start, pod)
 	require.Equal(t, "0", ledger(d.Status, "worker").Succeeded)
@@ -48,7 +48,7 @@ func TestPodsFromBeforeTheyWereNamedOtherwise(t *testing.T) {
 }
 
 func TestLabelsByRank(t *testing.T) {
-	job := kt.Job(kt.Task("ps", 3), kt.Task("worker", 2, kt.Template(func(p *corev1.PodTemplateSpec) {
+	job := kt.Job(kt.Type("ps", 3), kt.Type("worker", 2, kt.Template(func(p *corev1.PodTemplateSpec) {
 		p.Labels = map[string]string{
 			"index": "$(rank)", "role": "$(onRank[1].leader)", "type": "$(type)", "of": "$(replicas[worker])", "all": "$(replicas[*])",
 			"empty": "", "none": "$(onRank[7].x)", v1beta1.LabelJobUID: "$(rank)",
@@ -72,7 +72,7 @@ func TestLabelsByRank(t *testing.T) {
 }
 
 func TestVariablesOfAllTypes(t *testing.T) {
-	job := kt.Job(kt.Task("ps", 3), kt.Task("worker", 2, kt.Template(func(p *corev1.PodTemplateSpec) {
+	job := kt.Job(kt.Type("ps", 3), kt.Type("worker", 2, kt.Template(func(p *corev1.PodTemplateSpec) {
 		p.Spec.Containers[0].Args = []string{
 			"$(replicas[*])", "$(replicas[*]*4)", "$(replicas[*]*0)", "$(onRank[1].--chief)", "$(onRank[1].a$(type))",
 			"$(var[rank])", "$(var[type])/$(type)", "$$(var[rank])", "$(onRank[x].a)",
@@ -85,7 +85,7 @@ func TestVariablesOfAllTypes(t *testing.T) {
 
 func TestRulesAboutAnyRank(t *testing.T) {
 	anyWorker := v1beta1.FinishRule{"worker": {intstr.FromString(v1beta1.AnyRank)}}
-	succeeds := kt.Job(kt.Task("worker", 3), kt.Spec(func(s *v1beta1.GenericJobSpec) { s.SuccessRules = []v1beta1.FinishRule{anyWorker} }), kt.Begun)
+	succeeds := kt.Job(kt.Type("worker", 3), kt.Spec(func(s *v1beta1.GenericJobSpec) { s.SuccessRules = []v1beta1.FinishRule{anyWorker} }), kt.Begun)
 	pods := kt.Pods(succeeds, "worker", 3, kt.Running)
 	require.Nil(t, plan(t, succeeds, kt.Start, pods...).Status.CompletionTime)
 	pods[2] = kt.Pod(succeeds, "worker", 2, kt.Exited(0))
@@ -96,7 +96,7 @@ func TestRulesAboutAnyRank(t *testing.T) {
 	d = plan(t, succeeds, kt.Start, failed...)
 	require.Equal(t, v1beta1.ReasonSuccessUnreachable, condition(d.Status, v1beta1.ConditionFailed).Reason)
 
-	fails := kt.Job(kt.Task("worker", 3), kt.Spec(func(s *v1beta1.GenericJobSpec) { s.FailureRules = []v1beta1.FinishRule{anyWorker} }), kt.Begun)
+	fails := kt.Job(kt.Type("worker", 3), kt.Spec(func(s *v1beta1.GenericJobSpec) { s.FailureRules = []v1beta1.FinishRule{anyWorker} }), kt.Begun)
 	pods = kt.Pods(fails, "worker", 3, kt.Running)
 	require.Nil(t, plan(t, fails, kt.Start, pods...).Status.CompletionTime)
 	pods[2] = kt.Pod(fails, "worker", 2, kt.Exited(1))
@@ -110,7 +110,7 @@ func TestRulesAboutAnyRank(t *testing.T) {
 }
 
 func TestNoLimitIsNotCounted(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 1), kt.BackoffLimit(math.MaxInt32), kt.Begun)
+	job := kt.Job(kt.Type("worker", 1), kt.BackoffLimit(math.MaxInt32), kt.Begun)
 	d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Exited(1)))
 	require.EqualValues(t, 1, d.Status.BackoffCount)
 	require.NotContains(t, condition(d.Status, v1beta1.ConditionReplicaFailure).Message, "2147483647")
@@ -127,7 +127,7 @@ func TestRunningOfAJobThatIsOver(t *testing.T) {
 		"none was left":        {v1beta1.CleanUpAll, []kt.PodOption{kt.Exited(1), kt.Running}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			job, _ := running(t, 2, kt.Task("worker", 2), kt.Spec(func(s *v1beta1.GenericJobSpec) { s.CleanUpPolicy = tc.policy }))
+			job, _ := running(t, 2, kt.Type("worker", 2), kt.Spec(func(s *v1beta1.GenericJobSpec) { s.CleanUpPolicy = tc.policy }))
 			pods := []*corev1.Pod{kt.Pod(job, "worker", 0, tc.ends[0]), kt.Pod(job, "worker", 1, tc.ends[1])}
 			job = after(job, plan(t, job, kt.At(time.Minute), pods...))
 			require.NotNil(t, job.Status.CompletionTime)

@@ -42,7 +42,7 @@ func TestATypeWithoutWrapperDoesNotMeetAnEarlierStart(t *testing.T) {
 			replicas := map[string]int32{"worker": 2, "server": 1, "chief": 1}
 			options := []kt.JobOption{}
 			for _, r := range order {
-				options = append(options, kt.Task(r, replicas[r]))
+				options = append(options, kt.Type(r, replicas[r]))
 			}
 			job := kt.Job(append(options, kt.InPlace, withoutCommand("server", "chief"), kt.JobScope, kt.BackoffLimit(3), kt.Begun)...)
 			workers := kt.Pods(job, "worker", 2, kt.Running, withIP)
@@ -76,7 +76,7 @@ func TestATypeWithoutWrapperDoesNotMeetAnEarlierStart(t *testing.T) {
 
 // One that fails before the others have gone on is another restart, and they stay where they are.
 func TestATypeWithoutWrapperThatFailsWhileTheOthersWait(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 1), kt.Task("server", 2), kt.InPlace, withoutCommand("server"), kt.JobScope, kt.BackoffLimit(3), kt.Begun)
+	job := kt.Job(kt.Type("worker", 1), kt.Type("server", 2), kt.InPlace, withoutCommand("server"), kt.JobScope, kt.BackoffLimit(3), kt.Begun)
 	worker := kt.Pod(job, "worker", 0, kt.Running, startedAgain(1, 9))
 	job = after(job, plan(t, job, kt.Start, append(kt.Pods(job, "server", 2, kt.Running), kt.Pod(job, "worker", 0, kt.Running))...))
 	job = after(job, plan(t, job, kt.At(time.Minute), append(kt.Pods(job, "server", 2, kt.Running), worker)...))
@@ -89,7 +89,7 @@ func TestATypeWithoutWrapperThatFailsWhileTheOthersWait(t *testing.T) {
 
 // Without a wrapper for any type all pods are made anew, as with Recreate.
 func TestAJobInPlaceWithoutAnyWrapperStartsOver(t *testing.T) {
-	job := kt.Job(kt.Task("server", 2), kt.InPlace, withoutCommand("server"), kt.JobScope, kt.BackoffLimit(3), kt.Begun)
+	job := kt.Job(kt.Type("server", 2), kt.InPlace, withoutCommand("server"), kt.JobScope, kt.BackoffLimit(3), kt.Begun)
 	pods := append(kt.Pods(job, "server", 1, kt.Exited(1)), kt.Pod(job, "server", 1, kt.Running))
 	d := plan(t, job, kt.At(time.Minute), pods...)
 	require.NotContains(t, did(d), "CreatePod server-0@1")
@@ -101,7 +101,7 @@ func TestAJobInPlaceWithoutAnyWrapperStartsOver(t *testing.T) {
 
 // Its success and the restart of all may come into view in either order.
 func TestATypeWithoutWrapperThatHasFinishedIsNoMemberOfTheNextStart(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 2), kt.Task("server", 1), kt.InPlace, withoutCommand("server"), kt.JobScope, kt.BackoffLimit(3), kt.Begun)
+	job := kt.Job(kt.Type("worker", 2), kt.Type("server", 1), kt.InPlace, withoutCommand("server"), kt.JobScope, kt.BackoffLimit(3), kt.Begun)
 	workers := kt.Pods(job, "worker", 2, kt.Running, withIP)
 	job = after(job, plan(t, job, kt.Start, append(deepCopies(workers), kt.Pod(job, "server", 0, kt.Running))...))
 	failed := append(with(workers[:1], startedAgain(1, 9)), workers[1])
