@@ -16,10 +16,10 @@ const trainingCheckInterval = time.Second
 // hasOtherTraining reports whether an agent's torchrun has no training processes, or others than at the last call.
 func (w *wrapper) hasOtherTraining() bool {
 	training, is := trainingProcesses(descendants())
-	if !is || len(training) > 0 && slices.Equal(training, w.trainingSeen) {
+	if !is || len(training) > 0 && slices.Equal(training, w.watch.trainingSeen) {
 		return false
 	}
-	w.trainingSeen = training
+	w.watch.trainingSeen = training
 	return true
 }
 

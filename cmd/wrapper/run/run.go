@@ -113,7 +113,7 @@ func (w *wrapper) loop() int {
 		w.attendDeveloper()
 		select {
 		case <-tick.C:
-		case <-w.killTimer:
+		case <-w.stop.timer:
 			w.killRest()
 		case <-w.holdExpired:
 			w.code, w.over = int(w.heldEnd.Code), true
@@ -138,7 +138,7 @@ func (w *wrapper) obey() {
 	}
 	switch {
 	case w.child != 0 && o.Attempt > w.Ran:
-		w.stop()
+		w.stopWithin(w.grace)
 	case w.child == 0 && w.hasYetToRun(o):
 		w.reachedAttempt = o.Attempt
 		w.release()

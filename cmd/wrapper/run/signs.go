@@ -169,11 +169,11 @@ func (s *signs) watchFile(name string, known chan<- struct{}, stop <-chan struct
 func (w *wrapper) watchSigns() (files []uintptr, err error) {
 	files = []uintptr{0, 1, 2}
 	w.unwatchSigns()
-	w.signs, w.watching, w.pumps, w.trainingSeen = &signs{}, make(chan struct{}), nil, nil
-	w.signsSeen, w.signsBefore, w.silence = 0, 0, 0
+	w.signs, w.unwatchFile, w.pumps = &signs{}, make(chan struct{}), nil
+	w.watch = hangWatch{countedAt: w.watch.countedAt, trainingCheckedAt: w.watch.trainingCheckedAt}
 	if w.beat.file != "" {
 		known := make(chan struct{})
-		go w.signs.watchFile(w.beat.file, known, w.watching)
+		go w.signs.watchFile(w.beat.file, known, w.unwatchFile)
 		select {
 		case <-known:
 		case <-time.After(fileInterval):
@@ -185,6 +185,7 @@ func (w *wrapper) watchSigns() (files []uintptr, err error) {
 		}
 		p, err := newPump(to, &w.beat, w.signs)
 		if err != nil {
+			w.closeIns() // of the pump before: else drain waits for its end
 			return nil, err
 		}
 		w.pumps = append(w.pumps, p)
@@ -195,9 +196,9 @@ func (w *wrapper) watchSigns() (files []uintptr, err error) {
 
 // unwatchSigns stops looking for signs of the attempt before.
 func (w *wrapper) unwatchSigns() {
-	if w.watching != nil {
-		close(w.watching)
-		w.watching = nil
+	if w.unwatchFile != nil {
+		close(w.unwatchFile)
+		w.unwatchFile = nil
 	}
 }
 
@@ -210,38 +211,38 @@ func (w *wrapper) endIfHung() {
 
 // hangs reports whether nothing was seen of the code for too long. Code that was told to stop, or has not been started, does not hang.
 func (w *wrapper) hangs(now time.Time) bool {
-	passed := min(now.Sub(w.signsCountedAt), maxCountedPause)
-	w.signsCountedAt = now
+	passed := min(now.Sub(w.watch.countedAt), maxCountedPause)
+	w.watch.countedAt = now
 	if !w.beat.isOn() || w.child == 0 || w.stopping || w.podEnds || w.hung {
 		return false
 	}
-	w.silence += passed
-	if n := w.signs.count(); n > w.signsSeen {
-		w.signsSeen, w.silence = n, 0
+	w.watch.silence += passed
+	if n := w.signs.count(); n > w.watch.signsSeen {
+		w.watch.signsSeen, w.watch.silence = n, 0
 	}
 	limit := w.beat.steady
-	if w.signsSeen == w.signsBefore {
+	if w.watch.signsSeen == w.watch.signsBefore {
 		limit = w.beat.startup
 	}
-	if w.silence < limit && now.Sub(w.trainingCheckedAt) < trainingCheckInterval {
+	if w.watch.silence < limit && now.Sub(w.watch.trainingCheckedAt) < trainingCheckInterval {
 		return false
 	}
-	w.trainingCheckedAt = now
+	w.watch.trainingCheckedAt = now
 	if w.hasOtherTraining() {
-		w.signsBefore, w.silence = w.signsSeen, 0
+		w.watch.signsBefore, w.watch.silence = w.watch.signsSeen, 0
 	}
-	return w.silence >= limit
+	return w.watch.silence >= limit
 }
 
 // endHungCode ends code that hangs. It asks each process to print its stacks, and then kills the processes that are left.
 func (w *wrapper) endHungCode() {
-	w.missingSign = w.silentFor()
-	w.say("%s", w.missingSign)
-	if err := w.writeTerminationMessage(w.missingSign); err != nil {
+	w.watch.missingSign = w.silentFor()
+	w.say("%s", w.watch.missingSign)
+	if err := w.writeTerminationMessage(w.watch.missingSign); err != nil {
 		w.say("%v", err)
 	}
 	asked := make(chan time.Time, 1)
-	w.hung, w.killTimer = true, asked
+	w.hung, w.stop.timer = true, asked
 	go func(list []process) {
 		dumpStacks(list)
 		asked <- time.Now()
@@ -258,7 +259,7 @@ func (w *wrapper) writeHangStack() {
 			break
 		}
 	}
-	said.Output, said.Step = w.missingSign, w.lastFurthest()
+	said.Output, said.Step = w.watch.missingSign, w.lastFurthest()
 	if err := w.writeTerminationMessage(said.Text(inplace.MaxMessage)); err != nil {
 		w.say("%v", err)
 	}
@@ -270,7 +271,7 @@ func (w *wrapper) silentFor() string {
 	if w.beat.file != "" {
 		what = fmt.Sprintf("file %.*s was not modified", maxQuoted, w.beat.file)
 	}
-	if w.signsSeen == w.signsBefore {
+	if w.watch.signsSeen == w.watch.signsBefore {
 		return fmt.Sprintf(output.HangBegins+"%s within %.0f s of the start (startupSeconds)", what, w.beat.startup.Seconds())
 	}
 	silent := fmt.Sprintf(output.HangBegins+"%s for %.0f s (steadySeconds)", what, w.beat.steady.Seconds())
