@@ -37,14 +37,14 @@ func (p *pump) keep(chunk []byte) {
 	if len(p.kept) > 2*maxKept {
 		p.kept = append(p.kept[:0], p.kept[len(p.kept)-maxKept:]...)
 	}
-	p.wrote = time.Now()
+	p.keptAt = time.Now()
 }
 
 // end returns the last output, up to a number of bytes, and when it came.
-func (p *pump) end(most int) (text string, at time.Time) {
+func (p *pump) end(limit int) (text string, at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return string(p.kept[max(0, len(p.kept)-most):]), p.wrote
+	return string(p.kept[max(0, len(p.kept)-limit):]), p.keptAt
 }
 
 // lastOutput returns what the last output of the code says of its end, by output.Read.
@@ -82,7 +82,7 @@ func (w *wrapper) writeEnd(code int) {
 	}
 	for _, p := range w.pumps {
 		text, _ := p.end(maxSaved)
-		if err := os.WriteFile(w.savedAs(p), []byte(text), 0o644); err != nil { // a container that is started again may have another user
+		if err := os.WriteFile(w.savedOutput(p.to), []byte(text), 0o644); err != nil { // a container that is started again may have another user
 			w.say("%v", err)
 		}
 	}
@@ -92,9 +92,7 @@ func (w *wrapper) writeEnd(code int) {
 	}
 }
 
-// savedAs returns the file with the end of an output of the container before.
-func (w *wrapper) savedAs(p *pump) string { return w.savedOutput(p.to) }
-
+// savedOutput returns the file with the last output of the container before.
 func (w *wrapper) savedOutput(to *os.File) string {
 	name := "stderr"
 	if to == os.Stdout {
@@ -155,12 +153,12 @@ func (w *wrapper) clearTerminationMessage() {
 
 // awaitOutput waits a moment for the end of the output, when no process of the code is left.
 func (w *wrapper) awaitOutput() {
-	late, cancel := context.WithTimeout(context.Background(), settleTime)
+	timeout, cancel := context.WithTimeout(context.Background(), settleTime)
 	defer cancel()
 	for _, p := range w.pumps {
 		select {
 		case <-p.done:
-		case <-late.Done(): // a channel of time's would tell only the first of two
+		case <-timeout.Done(): // a channel of time's would tell only the first of two
 		}
 	}
 }

@@ -178,7 +178,7 @@ func (w *wrapper) start(o inplace.Order) {
 		return
 	}
 	w.child, err = syscall.ForkExec(path, command, attributes(expand(w.environment(), o), files))
-	w.closeIns()
+	w.closeWriteEnds()
 	w.codeStartedAt = time.Now()
 	if err != nil {
 		w.child = 0
@@ -193,7 +193,7 @@ func (w *wrapper) environment() []string {
 		return env
 	}
 	for _, name := range []string{"PYTHONFAULTHANDLER", "PYTHONUNBUFFERED"} {
-		if _, is := os.LookupEnv(name); !is {
+		if _, isSet := os.LookupEnv(name); !isSet {
 			env = append(env, name+"=1")
 		}
 	}

@@ -52,8 +52,8 @@ func (h *heartbeat) define(flags *flag.FlagSet) {
 
 func (h *heartbeat) isOn() bool { return h.file != "" || h.line != nil }
 
-// reads reports whether lines of output are looked at.
-func (h *heartbeat) reads() bool { return h.line != nil || h.progress != nil }
+// readsLines reports whether lines of output are looked at.
+func (h *heartbeat) readsLines() bool { return h.line != nil || h.progress != nil }
 
 // signs are the signs of life of one attempt's code.
 type signs struct {
@@ -96,19 +96,19 @@ func (s *signs) read(line []byte, h *heartbeat, told *steps) {
 		line = colour.ReplaceAll(line, nil)
 	}
 	progress := cmp.Or(h.progress, h.line)
-	at := progress.FindSubmatchIndex(line)
-	if h.line != nil && (at != nil && progress == h.line || progress != h.line && h.line.Match(line)) {
+	found := progress.FindSubmatchIndex(line)
+	if h.line != nil && (found != nil && progress == h.line || progress != h.line && h.line.Match(line)) {
 		s.see(quoted(line))
 	}
-	if at == nil {
+	if found == nil {
 		return
 	}
 	number := func(name string) string {
 		i := progress.SubexpIndex(name)
-		if i < 0 || at[2*i] < 0 {
+		if i < 0 || found[2*i] < 0 {
 			return ""
 		}
-		text := string(line[at[2*i]:at[2*i+1]])
+		text := string(line[found[2*i]:found[2*i+1]])
 		if thousands.MatchString(text) {
 			text = strings.ReplaceAll(text, ",", "")
 		}
@@ -148,7 +148,7 @@ func (s *signs) watchFile(name string, known chan<- struct{}, stop <-chan struct
 		}
 		return at
 	}
-	before := modified()
+	last := modified()
 	close(known)
 	tick := time.NewTicker(fileInterval)
 	defer tick.Stop()
@@ -158,8 +158,8 @@ func (s *signs) watchFile(name string, known chan<- struct{}, stop <-chan struct
 			return
 		case <-tick.C:
 		}
-		if at := modified(); !at.IsZero() && !at.Equal(before) {
-			before = at
+		if at := modified(); !at.IsZero() && !at.Equal(last) {
+			last = at
 			s.see("modified at " + at.UTC().Format(time.RFC3339))
 		}
 	}
@@ -180,16 +180,16 @@ func (w *wrapper) watchSigns() (files []uintptr, err error) {
 		}
 	}
 	for i, to := range []*os.File{os.Stdout, os.Stderr} {
-		if !w.beat.reads() && (!w.readsOutput || isCharacterDevice(to)) { // code sees a terminal as before
+		if !w.beat.readsLines() && (!w.readsOutput || isCharacterDevice(to)) { // code sees a terminal as before
 			continue
 		}
 		p, err := newPump(to, &w.beat, w.signs)
 		if err != nil {
-			w.closeIns() // of the pump before: else drain waits for its end
+			w.closeWriteEnds() // of the pump before: else drain waits for its end
 			return nil, err
 		}
 		w.pumps = append(w.pumps, p)
-		files[i+1] = p.in.Fd()
+		files[i+1] = p.writeEnd.Fd()
 	}
 	return files, nil
 }
@@ -241,11 +241,11 @@ func (w *wrapper) endHungCode() {
 	if err := w.writeTerminationMessage(w.watch.missingSign); err != nil {
 		w.say("%v", err)
 	}
-	asked := make(chan time.Time, 1)
-	w.hung, w.stop.timer = true, asked
+	dumped := make(chan time.Time, 1)
+	w.hung, w.stop.timer = true, dumped
 	go func(list []process) {
 		dumpStacks(list)
-		asked <- time.Now()
+		dumped <- time.Now()
 	}(descendants())
 }
 

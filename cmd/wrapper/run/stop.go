@@ -114,7 +114,7 @@ func (w *wrapper) childEnded(code int) {
 		if code != 0 && code != exitBySignal+int(syscall.SIGTERM) && !w.mustRunAgain {
 			w.noteFailure(code, true)
 		}
-	case w.isOfDeveloper(code):
+	case w.endedForDeveloper(code):
 		w.say("attempt %d has stopped, with exit code %d, while a developer stops it and its peers: that is no failure", w.Ran, code)
 		w.mustRunAgain, w.draining = true, true
 	case w.holds(code):
