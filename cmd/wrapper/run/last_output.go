@@ -86,7 +86,7 @@ func (w *wrapper) writeEnd(code int) {
 			w.say("%v", err)
 		}
 	}
-	w.Code = code
+	w.EarlierExitCode = code
 	if err := w.save(); err != nil {
 		w.say("%v", err)
 	}
@@ -104,7 +104,7 @@ func (w *wrapper) savedOutput(to *os.File) string {
 // printEarlierOutput prints the last words of the code in the container before this one. A kubelet keeps the log of only one ended container, and this one ends without
 // having run code.
 func (w *wrapper) printEarlierOutput() {
-	if w.Code == 0 {
+	if w.EarlierExitCode == 0 {
 		return
 	}
 	for _, to := range []*os.File{os.Stdout, os.Stderr} {
@@ -112,13 +112,13 @@ func (w *wrapper) printEarlierOutput() {
 		if err != nil || len(text) == 0 {
 			continue
 		}
-		fmt.Fprintf(to, inplace.RepeatFormat+"%s", w.Ran, w.Code, text)
+		fmt.Fprintf(to, inplace.RepeatFormat+"%s", w.Ran, w.EarlierExitCode, text)
 	}
 }
 
 // dropOutput drops the output of the code before.
 func (w *wrapper) dropOutput() {
-	w.Code, w.codeFailure = 0, nil
+	w.EarlierExitCode, w.codeFailure = 0, nil
 	for _, to := range []*os.File{os.Stdout, os.Stderr} {
 		_ = os.Remove(w.savedOutput(to))
 	}

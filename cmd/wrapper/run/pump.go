@@ -12,12 +12,12 @@ const (
 	pumpSize = 64 << 10
 	// maxLine is how many bytes of a line are looked at. What is longer is handed on as anything else.
 	maxLine = 4 << 10
-	// drainTime is how long what has been written may take to be handed on when the code has ended. All that time passes only if nobody reads the
+	// flushTime is how long what has been written may take to be handed on when the code has ended. All that time passes only if nobody reads the
 	// container's log any more.
-	drainTime = 10 * time.Second
+	flushTime = 10 * time.Second
 )
 
-// pump hands output on, unchanged and at once, keeps the last of it, and looks for signs of life and progress in it if somebody wants them.
+// pump hands output on, unchanged and at once, and keeps the last of it. It looks for signs of life and progress in it if somebody wants them.
 type pump struct {
 	writeEnd *os.File // where the code writes
 	readEnd  *os.File
@@ -93,10 +93,10 @@ func (w *wrapper) closeWriteEnds() {
 	}
 }
 
-// drain waits until all output has been handed on. What is left of the code is killed: it would end with the wrapper anyway, and keeps
+// flushOutput waits until all output has been handed on. What is left of the code is killed: it would end with the wrapper anyway, and keeps
 // the pipes open.
-func (w *wrapper) drain() {
-	timeout := time.After(drainTime)
+func (w *wrapper) flushOutput() {
+	timeout := time.After(flushTime)
 	for _, p := range w.pumps {
 		for over := false; !over; {
 			killAll()

@@ -45,7 +45,7 @@ func (w *wrapper) serveReports(listener net.Listener) {
 func (w *wrapper) serveReport(c net.Conn, trust func()) {
 	_ = c.SetDeadline(time.Now().Add(questionTimeout))
 	var received inplace.Question
-	if err := json.NewDecoder(io.LimitReader(c, largestQuestion)).Decode(&received); err != nil || received.Pod != w.pod {
+	if err := json.NewDecoder(io.LimitReader(c, largestQuestion)).Decode(&received); err != nil || received.Pod != w.podUID {
 		return
 	}
 	trust()
@@ -73,6 +73,6 @@ func (w *wrapper) reportOn(q question) inplace.Report {
 		furthest = w.lastFurthest()
 	}
 	return inplace.Report{
-		Pod: w.pod, Attempt: w.reachedAttempt, Exits: w.Starts - 1, Held: held, Ended: ended, Step: step, Loss: loss, Furthest: furthest, Pace: w.pace(),
+		Pod: w.podUID, Attempt: w.reachedAttempt, Exits: w.Starts - 1, Held: held, Ended: ended, Step: step, Loss: loss, Furthest: furthest, Pace: w.pace(),
 	}
 }

@@ -141,7 +141,7 @@ func quoted(line []byte) string {
 
 // watchFile looks at the file until told to stop. It does so beside the loop: a file system that hangs is no sign of life. watchFile says when it
 // knows how the file was before the start.
-func (s *signs) watchFile(name string, known chan<- struct{}, stop <-chan struct{}) {
+func (s *signs) watchFile(name string, known chan<- struct{}, unwatch <-chan struct{}) {
 	modified := func() (at time.Time) {
 		if info, err := os.Stat(name); err == nil {
 			at = info.ModTime()
@@ -154,7 +154,7 @@ func (s *signs) watchFile(name string, known chan<- struct{}, stop <-chan struct
 	defer tick.Stop()
 	for {
 		select {
-		case <-stop:
+		case <-unwatch:
 			return
 		case <-tick.C:
 		}
@@ -185,7 +185,7 @@ func (w *wrapper) watchSigns() (files []uintptr, err error) {
 		}
 		p, err := newPump(to, &w.beat, w.signs)
 		if err != nil {
-			w.closeWriteEnds() // of the pump before: else drain waits for its end
+			w.closeWriteEnds() // of the pump before: else flushOutput waits for its end
 			return nil, err
 		}
 		w.pumps = append(w.pumps, p)
@@ -204,13 +204,14 @@ func (w *wrapper) unwatchSigns() {
 
 // endIfHung ends code that hangs.
 func (w *wrapper) endIfHung() {
-	if w.hangs(time.Now()) {
+	if w.lookForSigns(time.Now()) {
 		w.endHungCode()
 	}
 }
 
-// hangs reports whether nothing was seen of the code for too long. Code that was told to stop, or has not been started, does not hang.
-func (w *wrapper) hangs(now time.Time) bool {
+// lookForSigns counts the signs and the silence, and reports whether nothing was seen of the code for too long. Code that was told to
+// stop, or has not been started, does not hang.
+func (w *wrapper) lookForSigns(now time.Time) (hangs bool) {
 	passed := min(now.Sub(w.watch.countedAt), maxCountedPause)
 	w.watch.countedAt = now
 	if !w.beat.isOn() || w.child == 0 || w.stopping || w.podEnds || w.hung {

@@ -20,7 +20,7 @@ import (
 //	draining  childEnded, holdEnd                              finishStop         the command has ended; other processes of the code may run
 //	heldEnd   holdEnd                                          release            the code has failed, and the wrapper waits for an order
 //	podEnds   endWithPod                                       -                  a signal has said that the pod ends
-//	over      loop, endWithPod, childEnded, finishStop, fail   -                  the wrapper ends, with code
+//	over      loop, endWithPod, childEnded, finishStop, fail   -                  the wrapper ends, with exitCode
 //
 // The end of the command leads to draining, or the wrapper is over at once: see childEnded. Once no process is left, finishStop goes on. An end is held
 // until an order names an attempt that has not run, the time is over (loop), or the pod ends (endWithPod). A test compares the table with the code.
@@ -43,7 +43,7 @@ type wrapper struct {
 	heldEnd  *inplace.End // nil: no end is held
 	podEnds  bool
 	over     bool
-	code     int
+	exitCode int
 
 	codeStartedAt time.Time
 	codeFailure   *inplace.End     // how the code has failed; nil until it does
@@ -60,7 +60,7 @@ type wrapper struct {
 
 // options are what the flags say.
 type options struct {
-	dir, pod      string
+	dir, podUID   string
 	command       []string
 	grace         time.Duration  // how long code may take to end
 	fixedOrder    *inplace.Order // nil: the order is in a file
@@ -74,13 +74,13 @@ type options struct {
 
 // stopState is how far the end of one attempt's code has come. It is zero again when no process of the code is left.
 type stopState struct {
-	askedAt         time.Time        // when the code was first asked to end, by order or with the pod; zero: it was not
-	timer           <-chan time.Time // fires when it is time to kill the processes that are left
-	limit           time.Duration    // how long they were given by stopWithin
-	graceOver       bool             // that time is over
-	spared          []int            // processes that were not asked, because an agent does that
-	hasNamedHolders bool             // the log has said who holds up the stop
-	lastSeen        string           // who was seen last after the command had ended; "" if nobody
+	askedAt            time.Time        // when the code was first asked to end, by order or with the pod; zero: it was not
+	timer              <-chan time.Time // fires when it is time to kill the processes that are left
+	limit              time.Duration    // how long they were given by stopWithin
+	graceOver          bool             // that time is over
+	spared             []int            // processes that were not asked, because an agent does that
+	hasNamedStragglers bool             // the log has said who has not ended soon
+	lastSeen           string           // who was seen last after the command had ended; "" if nobody
 }
 
 // hangWatch is how the wrapper finds that code hangs. Each attempt begins with a new one, but for the times of the last looks.
@@ -100,8 +100,8 @@ type memory struct {
 	Ran int `json:"ran"`
 	// Starts is how often the wrapper was started in this pod.
 	Starts int `json:"starts"`
-	// Code is the exit code with which the code of attempt Ran ended the container before this one; 0 if it did not.
-	Code int `json:"code,omitempty"`
+	// EarlierExitCode is the exit code with which the code of attempt Ran ended the container before this one; 0 if it did not.
+	EarlierExitCode int `json:"code,omitempty"`
 	// Step is the last step that the code told before it ended; nil if it told none.
 	Step *int64 `json:"step,omitempty"`
 	// Developed says that a developer has had code begun again in this pod. What steps it tells is no count of the work from then on.

@@ -87,10 +87,10 @@ func (w *wrapper) endWithPod(s syscall.Signal) {
 	w.podEnds = true
 	switch {
 	case w.heldEnd != nil:
-		w.code, w.over = int(w.heldEnd.Code), true
+		w.exitCode, w.over = int(w.heldEnd.Code), true
 	case w.child == 0:
 		w.printEarlierOutput()
-		w.code, w.over = exitBySignal+int(s), !w.draining // what is left has been asked, and may be saving
+		w.exitCode, w.over = exitBySignal+int(s), !w.draining // what is left has been asked, and may be saving
 	case w.stopping && s == syscall.SIGTERM: // it has been asked already
 	default:
 		w.signal(s)
@@ -105,7 +105,7 @@ func (w *wrapper) childEnded(code int) {
 	case w.hung:
 		w.draining = true
 	case w.podEnds:
-		w.code, w.draining = code, true
+		w.exitCode, w.draining = code, true
 		if w.stop.timer == nil {
 			w.stop.timer = time.After(time.Until(w.stop.askedAt.Add(w.grace)))
 		}
@@ -120,7 +120,7 @@ func (w *wrapper) childEnded(code int) {
 	case w.holds(code):
 		w.holdEnd(code)
 	default:
-		w.code, w.over = code, true
+		w.exitCode, w.over = code, true
 	}
 	w.signalSpared()
 }
@@ -144,7 +144,7 @@ func (w *wrapper) finishStop() {
 	case w.hung && w.holds(output.HangCode):
 		w.holdEnd(output.HangCode)
 	case w.hung:
-		w.code, w.over = output.HangCode, true
+		w.exitCode, w.over = output.HangCode, true
 	case w.podEnds:
 		w.over = true
 	}
@@ -154,7 +154,7 @@ func (w *wrapper) finishStop() {
 // sayStopped logs that an attempt has ended which was asked to. By that line kubectl gj logs tells the words of an attempt from those of the next in its
 // container. Where none follows, it is said only of a slow stop.
 func (w *wrapper) sayStopped() {
-	if w.stop.askedAt.IsZero() || w.podEnds && !w.stop.hasNamedHolders {
+	if w.stop.askedAt.IsZero() || w.podEnds && !w.stop.hasNamedStragglers {
 		return
 	}
 	if w.readsOutput {
@@ -163,12 +163,12 @@ func (w *wrapper) sayStopped() {
 	w.say("attempt %d has stopped, %.1f s after it was asked to; last to end: %s", w.Ran, time.Since(w.stop.askedAt).Seconds(), cmp.Or(w.stop.lastSeen, "the command"))
 }
 
-// nameHolders logs, once in each stop, the processes that have not ended soon. At the end of a pod there may be no time to log more.
-func (w *wrapper) nameHolders() {
-	if w.stop.hasNamedHolders || w.stop.askedAt.IsZero() || time.Since(w.stop.askedAt) < slowStop {
+// nameStragglers logs, once in each stop, the processes that have not ended soon. At the end of a pod there may be no time to log more.
+func (w *wrapper) nameStragglers() {
+	if w.stop.hasNamedStragglers || w.stop.askedAt.IsZero() || time.Since(w.stop.askedAt) < slowStop {
 		return
 	}
-	w.stop.hasNamedHolders = true
+	w.stop.hasNamedStragglers = true
 	w.say("attempt %d was asked to stop %s ago; it waits for %s", w.Ran, slowStop, names(descendants()))
 }
 
