@@ -21,24 +21,24 @@ func (s *store) mayWrite() error {
 		return mayCreate(s.dir)
 	}
 	if err != nil {
-		return s.cannot(s.dir, err)
+		return s.cannotWrite(s.dir, err)
 	}
 	defer root.Close()
 	for dir := range dirs {
-		if where, err := mayWriteIn(root, dir); err != nil {
-			return s.cannot(path.Join(s.dir, where), err)
+		if nearest, err := mayWriteIn(root, dir); err != nil {
+			return s.cannotWrite(path.Join(s.dir, nearest), err)
 		}
 	}
 	for _, file := range s.files {
 		if info, err := root.Stat(file); err == nil && info.IsDir() {
-			return s.cannot(path.Join(s.dir, file), errors.New("it is a folder"))
+			return s.cannotWrite(path.Join(s.dir, file), errors.New("it is a folder"))
 		}
 	}
 	return s.mayReplace()
 }
 
-// mayWriteIn looks at the nearest folder that is there.
-func mayWriteIn(root *os.Root, dir string) (where string, err error) {
+// mayWriteIn looks at the nearest folder that exists, and says why nobody may write in it.
+func mayWriteIn(root *os.Root, dir string) (nearest string, err error) {
 	for ; ; dir = path.Dir(dir) {
 		info, err := root.Stat(dir)
 		switch {
@@ -54,26 +54,26 @@ func mayWriteIn(root *os.Root, dir string) (where string, err error) {
 
 // mayCreate reports whether a folder that is not there can be made.
 func mayCreate(dir string) error {
-	above := filepath.Dir(dir)
+	parent := filepath.Dir(dir)
 	for {
-		root, err := os.OpenRoot(above)
+		root, err := os.OpenRoot(parent)
 		if err == nil {
 			defer root.Close()
 			if err = probe(root, "."); err != nil {
-				return (&store{}).cannot(above, err)
+				return (&store{}).cannotWrite(parent, err)
 			}
 			return nil
 		}
-		if !errors.Is(err, fs.ErrNotExist) || above == filepath.Dir(above) {
-			return (&store{}).cannot(above, err)
+		if !errors.Is(err, fs.ErrNotExist) || parent == filepath.Dir(parent) {
+			return (&store{}).cannotWrite(parent, err)
 		}
-		above = filepath.Dir(above)
+		parent = filepath.Dir(parent)
 	}
 }
 
 // probe makes a file in a folder, and deletes it.
 func probe(root *os.Root, dir string) error {
-	file := beside(dir, "probe")
+	file := hiddenName(dir, "probe")
 	f, err := root.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -81,13 +81,13 @@ func probe(root *os.Root, dir string) error {
 	return errors.Join(f.Close(), root.Remove(file))
 }
 
-// cannot says that somebody may not write, and who.
-func (s *store) cannot(where string, err error) error {
+// cannotWrite returns the error that names the user who may not write in a folder.
+func (s *store) cannotWrite(folder string, err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
 		err = at.Err
 	}
-	return fmt.Errorf("user %d cannot write in %s: %w. Have the image give the folder to that user, mount an emptyDir there, or choose another folder", os.Getuid(), where, err)
+	return fmt.Errorf("user %d cannot write in %s: %w. Have the image give the folder to that user, mount an emptyDir there, or choose another folder", os.Getuid(), folder, err)
 }
 
 // apply puts the files in their place, and keeps them for the next container of the pod. All are
@@ -96,8 +96,8 @@ func (s *store) apply() error {
 	if s.dir == "" {
 		return errors.New("no files were sent that could be applied")
 	}
-	there, err := prepare(s.next, s.dir)
-	defer there.forget()
+	code, err := prepare(s.next, s.dir)
+	defer code.forget()
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (s *store) apply() error {
 		return fmt.Errorf("keep files in the pod: %w", err)
 	}
 	for _, do := range []func() error{
-		there.put, copies.put, s.noteGone, s.supersede,
+		code.put, copies.put, s.noteGone, s.supersede,
 		func() error { return remove(kept, s.deleted) },
 		func() error { return remove(s.dir, s.deleted) },
 	} {
@@ -224,7 +224,7 @@ func Restore(own string) (dirs []string, err error) {
 	return dirs, err
 }
 
-// restore does that for one folder.
+// restore puts the files of one folder in their place.
 func (s *store) restore(dir string) error {
 	if err := place(filepath.Join(s.kept, name(dir)), dir); err != nil {
 		return err

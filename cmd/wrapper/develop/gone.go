@@ -27,8 +27,8 @@ func (s *store) goneFrom(dir string) (files []string, err error) {
 	return files, nil
 }
 
-// goneNow are those after the next step.
-func (s *store) goneNow() ([]string, error) {
+// goneAfterApply are those once the files that were sent are applied.
+func (s *store) goneAfterApply() ([]string, error) {
 	files, err := s.goneFrom(s.dir)
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func (s *store) goneNow() ([]string, error) {
 
 // noteGone keeps which files are deleted.
 func (s *store) noteGone() error {
-	files, err := s.goneNow()
+	files, err := s.goneAfterApply()
 	if err != nil {
 		return err
 	}
@@ -69,8 +69,8 @@ func (s *store) supersede() error {
 	for _, dir := range s.folders() {
 		var same []string
 		for _, file := range slices.Concat(s.files, s.deleted) {
-			if there, err := filepath.Rel(dir, filepath.Join(s.dir, file)); err == nil && filepath.IsLocal(there) {
-				same = append(same, there)
+			if relative, err := filepath.Rel(dir, filepath.Join(s.dir, file)); err == nil && filepath.IsLocal(relative) {
+				same = append(same, relative)
 			}
 		}
 		if dir == s.dir || len(same) == 0 {
@@ -92,7 +92,7 @@ func (s *store) supersede() error {
 func (s *store) folders() (dirs []string) {
 	entries, _ := os.ReadDir(s.kept) // there may be none
 	for _, e := range entries {
-		if dir, err := base64.RawURLEncoding.DecodeString(e.Name()); err == nil && s.refuse(string(dir), nil) == nil {
+		if dir, err := base64.RawURLEncoding.DecodeString(e.Name()); err == nil && s.check(string(dir), nil) == nil {
 			dirs = append(dirs, string(dir))
 		}
 	}

@@ -33,13 +33,13 @@ func Serve(dir string, in io.Reader, out io.Writer) int {
 	}
 	defer s.close()
 	for {
-		asked, err := s.next()
+		request, err := s.next()
 		if errors.Is(err, io.EOF) {
 			return 0
 		}
 		var a Answer
 		if err == nil {
-			a, err = s.obey(asked)
+			a, err = s.obey(request)
 		}
 		if err != nil {
 			a.Error = err.Error()
@@ -76,43 +76,43 @@ func (s *session) close() {
 }
 
 // next reads a request.
-func (s *session) next() (asked Request, err error) {
+func (s *session) next() (request Request, err error) {
 	var line []byte
 	for {
 		part, more, err := s.in.ReadLine()
 		if err != nil {
-			return asked, err
+			return request, err
 		}
 		if line = append(line, part...); len(line) > maxRequest {
-			return asked, fmt.Errorf("a request has more than %d bytes", maxRequest)
+			return request, fmt.Errorf("a request has more than %d bytes", maxRequest)
 		}
 		if !more {
 			break
 		}
 	}
-	if err := json.Unmarshal(line, &asked); err != nil {
-		return asked, fmt.Errorf("read a request: %w", err)
+	if err := json.Unmarshal(line, &request); err != nil {
+		return request, fmt.Errorf("read a request: %w", err)
 	}
-	return asked, nil
+	return request, nil
 }
 
-func (s *session) obey(asked Request) (Answer, error) {
-	switch asked.Do {
+func (s *session) obey(request Request) (Answer, error) {
+	switch request.Do {
 	case Files:
-		if asked.Bytes < 0 || asked.Bytes > MaxStream {
-			return Answer{}, fmt.Errorf("the stream of files has %d bytes: at most %d", asked.Bytes, int64(MaxStream))
+		if request.Bytes < 0 || request.Bytes > MaxStream {
+			return Answer{}, fmt.Errorf("the stream of files has %d bytes: at most %d", request.Bytes, int64(MaxStream))
 		}
-		return Answer{}, s.store.stage(io.LimitReader(s.in, asked.Bytes), asked.Dir, asked.Delete)
+		return Answer{}, s.store.stage(io.LimitReader(s.in, request.Bytes), request.Dir, request.Delete)
 	case Apply:
 		if a, err := s.stillRests(); err != nil || a.Error != "" {
 			return a, err
 		}
 		return Answer{}, s.store.apply()
 	case Ready, Stop, Start:
-		s.awaitsStart = asked.Do != Start
-		return s.ask(asked)
+		s.awaitsStart = request.Do != Start
+		return s.ask(request)
 	default:
-		return Answer{}, fmt.Errorf("request %q is not known: want %s, %s, %s, %s or %s", asked.Do, Files, Ready, Stop, Apply, Start)
+		return Answer{}, fmt.Errorf("request %q is not known: want %s, %s, %s, %s or %s", request.Do, Files, Ready, Stop, Apply, Start)
 	}
 }
 
@@ -125,9 +125,9 @@ func (s *session) stillRests() (Answer, error) {
 }
 
 // ask asks the wrapper.
-func (s *session) ask(asked Request) (a Answer, err error) {
+func (s *session) ask(request Request) (a Answer, err error) {
 	_ = s.wrapper.SetDeadline(time.Now().Add(LongestVisit))
-	if err := json.NewEncoder(s.wrapper).Encode(asked); err != nil {
+	if err := json.NewEncoder(s.wrapper).Encode(request); err != nil {
 		return a, fmt.Errorf("ask the wrapper: %w", err)
 	}
 	if err := s.answers.Decode(&a); err != nil {

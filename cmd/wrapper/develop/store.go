@@ -34,7 +34,7 @@ func newStore(own string) *store {
 	return &store{next: filepath.Join(at, "next"), kept: filepath.Join(at, "kept"), gone: filepath.Join(at, "gone"), own: own, mounts: "/proc/self/mountinfo"}
 }
 
-// name is a folder's in kept.
+// name returns the name of a folder in kept.
 func name(dir string) string { return base64.RawURLEncoding.EncodeToString([]byte(dir)) }
 
 // longestDir is how many bytes a path may have: its name is one of a file.
@@ -43,7 +43,7 @@ const longestDir = 180
 // stage takes files from a tar stream, and looks whether they may be put into a folder. It changes nothing there.
 func (s *store) stage(stream io.Reader, dir string, deleted []string) error {
 	s.discard()
-	if err := s.refuse(dir, deleted); err != nil {
+	if err := s.check(dir, deleted); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(s.next, 0o755); err != nil {
@@ -64,8 +64,8 @@ func (s *store) stage(stream io.Reader, dir string, deleted []string) error {
 	return s.mayWrite()
 }
 
-// refuse says what is wrong with a folder, or with names of files in it.
-func (s *store) refuse(dir string, deleted []string) error {
+// check says what is wrong with a folder, or with names of files in it.
+func (s *store) check(dir string, deleted []string) error {
 	dir = filepath.Clean(dir)
 	switch {
 	case !filepath.IsAbs(dir) || dir == "/":
@@ -85,7 +85,7 @@ func (s *store) refuse(dir string, deleted []string) error {
 
 // unpack writes the files of a tar stream below a folder, and returns their names.
 func unpack(stream io.Reader, to *os.Root) (files []string, err error) {
-	left := int64(MaxBytes)
+	bytesLeft := int64(MaxBytes)
 	for in := tar.NewReader(stream); ; {
 		h, err := in.Next()
 		if errors.Is(err, io.EOF) {
@@ -105,10 +105,10 @@ func unpack(stream io.Reader, to *os.Root) (files []string, err error) {
 			return nil, fmt.Errorf("file %q is not below the folder", h.Name)
 		case len(files) == MaxFiles:
 			return nil, fmt.Errorf("more than %d files are sent: exclude some", MaxFiles)
-		case h.Size > left:
+		case h.Size > bytesLeft:
 			return nil, fmt.Errorf("files of more than %d MiB are sent: exclude some", MaxBytes>>20)
 		}
-		left -= h.Size
+		bytesLeft -= h.Size
 		part, err := write(to, file, in, h.FileInfo())
 		if err == nil {
 			err = to.Rename(part, file)
@@ -120,28 +120,28 @@ func unpack(stream io.Reader, to *os.Root) (files []string, err error) {
 	}
 }
 
-// write writes a file beside its place, as a whole or not at all. It has the mode and the time of another: Python goes by the time to know what it has
+// write writes a file beside its place, as a whole or not at all. It has the mode and the time of the source: Python goes by the time to know what it has
 // compiled.
-func write(to *os.Root, file string, from io.Reader, like fs.FileInfo) (part string, err error) {
+func write(to *os.Root, file string, from io.Reader, source fs.FileInfo) (part string, err error) {
 	if err := to.MkdirAll(path.Dir(file), 0o755); err != nil {
 		return "", err
 	}
-	part = beside(path.Dir(file), path.Base(file))
+	part = hiddenName(path.Dir(file), path.Base(file))
 	f, err := to.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err != nil {
 		return "", err
 	}
 	_, err = io.Copy(f, from)
-	mode := like.Mode().Perm() | 0o600
-	if err = errors.Join(err, f.Close(), to.Chmod(part, mode), to.Chtimes(part, like.ModTime(), like.ModTime())); err != nil {
+	mode := source.Mode().Perm() | 0o600
+	if err = errors.Join(err, f.Close(), to.Chmod(part, mode), to.Chtimes(part, source.ModTime(), source.ModTime())); err != nil {
 		_ = to.Remove(part) // what it could not write is told
 		return "", err
 	}
 	return part, nil
 }
 
-// beside is a hidden file in a folder, for a moment. Nobody else has its name: replicas may share the folder.
-func beside(dir, file string) string {
+// hiddenName returns a name for a file in a folder that is there for a moment. Nobody else has its name: replicas may share the folder.
+func hiddenName(dir, file string) string {
 	return path.Join(dir, ".genericjob-"+rand.Text()+"-"+file[:min(len(file), 200)])
 }
 
@@ -160,7 +160,7 @@ func (s *store) measure() error {
 		}
 		return nil
 	})
-	gone, err := s.goneNow()
+	gone, err := s.goneAfterApply()
 	if err != nil {
 		return err
 	}

@@ -27,22 +27,22 @@ type connection struct {
 
 // add finds a slot for a new connection. If there is none, the connection that has been silent for longest is closed. If the new one's address has
 // its share of the slots, it is one from that address, or else one from any. It returns nil if no such connection is silent.
-func (in *connections) add(c net.Conn) *connection {
-	in.mu.Lock()
-	defer in.mu.Unlock()
+func (open *connections) add(c net.Conn) *connection {
+	open.mu.Lock()
+	defer open.mu.Unlock()
 	v := &connection{line: c, from: origin(c.RemoteAddr()), silent: true}
 	ofSame := func(other *connection) bool { return other.from == v.from }
 	ofAny := func(*connection) bool { return true }
-	if in.count(ofSame) >= maxPerAddress && !in.closeSilent(ofSame) || len(in.list) >= maxConnections && !in.closeSilent(ofAny) {
+	if open.count(ofSame) >= maxPerAddress && !open.closeSilent(ofSame) || len(open.list) >= maxConnections && !open.closeSilent(ofAny) {
 		return nil
 	}
-	in.list = append(in.list, v)
+	open.list = append(open.list, v)
 	return v
 }
 
-func (in *connections) count(is func(*connection) bool) (n int) {
-	for _, v := range in.list {
-		if is(v) {
+func (open *connections) count(matches func(*connection) bool) (n int) {
+	for _, v := range open.list {
+		if matches(v) {
 			n++
 		}
 	}
@@ -50,35 +50,35 @@ func (in *connections) count(is func(*connection) bool) (n int) {
 }
 
 // closeSilent closes the first silent connection among these. It reports whether there was one.
-func (in *connections) closeSilent(is func(*connection) bool) bool {
-	i := slices.IndexFunc(in.list, func(v *connection) bool { return v.silent && is(v) })
+func (open *connections) closeSilent(matches func(*connection) bool) bool {
+	i := slices.IndexFunc(open.list, func(v *connection) bool { return v.silent && matches(v) })
 	if i < 0 {
 		return false
 	}
-	_ = in.list[i].line.Close()
-	in.list = slices.Delete(in.list, i, i+1)
+	_ = open.list[i].line.Close()
+	open.list = slices.Delete(open.list, i, i+1)
 	return true
 }
 
 // trust notes that the client knows the pod's UID. Its connection is never closed for another one.
-func (in *connections) trust(v *connection) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
+func (open *connections) trust(v *connection) {
+	open.mu.Lock()
+	defer open.mu.Unlock()
 	v.silent = false
 }
 
 // remove closes a connection that is no longer needed.
-func (in *connections) remove(v *connection) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
+func (open *connections) remove(v *connection) {
+	open.mu.Lock()
+	defer open.mu.Unlock()
 	_ = v.line.Close()
-	in.list = slices.DeleteFunc(in.list, func(other *connection) bool { return other == v })
+	open.list = slices.DeleteFunc(open.list, func(other *connection) bool { return other == v })
 }
 
 // origin returns the address of a connection, or the network of an IPv6 address.
 func origin(a net.Addr) string {
-	tcp, is := a.(*net.TCPAddr)
-	if !is {
+	tcp, ok := a.(*net.TCPAddr)
+	if !ok {
 		return a.String()
 	}
 	if tcp.IP.To4() == nil {

@@ -159,8 +159,8 @@ func (w *wrapper) answerToStart() develop.Answer {
 // awaitsStart reports whether a developer has code not be started.
 func (w *wrapper) awaitsStart() bool { return w.developer != nil && w.developer.ready }
 
-// isOfDeveloper reports whether code that has ended by itself did so because a developer stops its peers.
-func (w *wrapper) isOfDeveloper(code int) bool {
+// endedForDeveloper reports whether code that has ended by itself did so because a developer stops its peers.
+func (w *wrapper) endedForDeveloper(code int) bool {
 	return code != 0 && w.awaitsStart() && !w.hung && !w.podEnds && !w.stopping
 }
 

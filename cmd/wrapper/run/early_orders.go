@@ -46,8 +46,8 @@ func (w *wrapper) order() (inplace.Order, error) {
 // keepOrder keeps an order, unless a later one is kept, or it is far ahead of what the volume shows. The wrapper writes the order down before it
 // obeys it. The next wrapper of this pod may not see it in the volume yet, and must not fall back behind what was reported.
 func (w *wrapper) keepOrder(o inplace.Order) {
-	before := w.Order
-	if before != nil && !o.After(*before) {
+	previous := w.Order
+	if previous != nil && !o.After(*previous) {
 		return
 	}
 	if seen, err := w.volumeOrder(); err != nil || o.Attempt > seen.Attempt+maxAhead || o.Go > o.Attempt {
@@ -55,7 +55,7 @@ func (w *wrapper) keepOrder(o inplace.Order) {
 	}
 	w.Order = &o
 	if w.save() != nil {
-		w.Order = before // the volume will show it
+		w.Order = previous // the volume will show it
 	}
 }
 

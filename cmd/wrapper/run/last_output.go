@@ -37,14 +37,14 @@ func (p *pump) keep(chunk []byte) {
 	if len(p.kept) > 2*maxKept {
 		p.kept = append(p.kept[:0], p.kept[len(p.kept)-maxKept:]...)
 	}
-	p.wrote = time.Now()
+	p.keptAt = time.Now()
 }
 
 // end returns the last output, up to a number of bytes, and when it came.
-func (p *pump) end(most int) (text string, at time.Time) {
+func (p *pump) end(limit int) (text string, at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return string(p.kept[max(0, len(p.kept)-most):]), p.wrote
+	return string(p.kept[max(0, len(p.kept)-limit):]), p.keptAt
 }
 
 // lastOutput returns what the last output of the code says of its end, by output.Read.
@@ -82,19 +82,17 @@ func (w *wrapper) writeEnd(code int) {
 	}
 	for _, p := range w.pumps {
 		text, _ := p.end(maxSaved)
-		if err := os.WriteFile(w.savedAs(p), []byte(text), 0o644); err != nil { // a container that is started again may have another user
+		if err := os.WriteFile(w.savedOutput(p.to), []byte(text), 0o644); err != nil { // a container that is started again may have another user
 			w.say("%v", err)
 		}
 	}
-	w.Code = code
+	w.EarlierExitCode = code
 	if err := w.save(); err != nil {
 		w.say("%v", err)
 	}
 }
 
-// savedAs returns the file with the end of an output of the container before.
-func (w *wrapper) savedAs(p *pump) string { return w.savedOutput(p.to) }
-
+// savedOutput returns the file with the last output of the container before.
 func (w *wrapper) savedOutput(to *os.File) string {
 	name := "stderr"
 	if to == os.Stdout {
@@ -106,7 +104,7 @@ func (w *wrapper) savedOutput(to *os.File) string {
 // printEarlierOutput prints the last words of the code in the container before this one. A kubelet keeps the log of only one ended container, and this one ends without
 // having run code.
 func (w *wrapper) printEarlierOutput() {
-	if w.Code == 0 {
+	if w.EarlierExitCode == 0 {
 		return
 	}
 	for _, to := range []*os.File{os.Stdout, os.Stderr} {
@@ -114,13 +112,13 @@ func (w *wrapper) printEarlierOutput() {
 		if err != nil || len(text) == 0 {
 			continue
 		}
-		fmt.Fprintf(to, inplace.RepeatFormat+"%s", w.Ran, w.Code, text)
+		fmt.Fprintf(to, inplace.RepeatFormat+"%s", w.Ran, w.EarlierExitCode, text)
 	}
 }
 
 // dropOutput drops the output of the code before.
 func (w *wrapper) dropOutput() {
-	w.Code, w.codeFailure = 0, nil
+	w.EarlierExitCode, w.codeFailure = 0, nil
 	for _, to := range []*os.File{os.Stdout, os.Stderr} {
 		_ = os.Remove(w.savedOutput(to))
 	}
@@ -155,12 +153,12 @@ func (w *wrapper) clearTerminationMessage() {
 
 // awaitOutput waits a moment for the end of the output, when no process of the code is left.
 func (w *wrapper) awaitOutput() {
-	late, cancel := context.WithTimeout(context.Background(), settleTime)
+	timeout, cancel := context.WithTimeout(context.Background(), settleTime)
 	defer cancel()
 	for _, p := range w.pumps {
 		select {
 		case <-p.done:
-		case <-late.Done(): // a channel of time's would tell only the first of two
+		case <-timeout.Done(): // a channel of time's would tell only the first of two
 		}
 	}
 }

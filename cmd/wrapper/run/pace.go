@@ -16,11 +16,13 @@ const mostGaps = 64
 
 // pace is that of one attempt's code. A step that is told again is another process'. Steps that begin anew meanwhile are no count of the work.
 type pace struct {
-	told, resets, skips bool
-	first, last         int64
-	at                  time.Time // when the last was told
-	gaps                []time.Duration
-	next                int // where the next gap goes, once there are mostGaps
+	told        bool // any step
+	resets      bool // a step was lower than the one before
+	skips       bool // not each step was told
+	first, last int64
+	at          time.Time // when the last was told
+	gaps        []time.Duration
+	next        int // where the next gap goes, once there are mostGaps
 }
 
 // read notes a step, if the text is one.
@@ -93,7 +95,7 @@ func (w *wrapper) pace() *inplace.Pace {
 
 // noteStep notes how far code has come that has ended, and reports whether that is news. If nobody knows for certain, it forgets what was noted of
 // code that ran earlier. Code that has told no step, or not run at all, has come no further.
-func (w *wrapper) noteStep() (is bool) {
+func (w *wrapper) noteStep() (isNews bool) {
 	text := w.lastFurthest()
 	if w.signs == nil || text == output.NoStep {
 		return false
@@ -106,7 +108,7 @@ func (w *wrapper) noteStep() (is bool) {
 	return had != nil || w.Step != nil
 }
 
-// keepStep keeps that for the container that comes after this one.
+// keepStep notes how far code has come, and saves it for the container that comes after this one.
 func (w *wrapper) keepStep() {
 	if w.fixedOrder != nil || !w.noteStep() {
 		return

@@ -76,9 +76,9 @@ func descendants() (list []process) {
 	}
 	list = children[os.Getpid()]
 	for i := 0; i < len(list); i++ {
-		above := list[i]
-		for _, p := range children[above.pid] {
-			p.spared = above.spared || above.name == inplace.AgentName
+		parent := list[i]
+		for _, p := range children[parent.pid] {
+			p.spared = parent.spared || parent.name == inplace.AgentName
 			list = append(list, p)
 		}
 	}

@@ -12,47 +12,47 @@ const (
 	pumpSize = 64 << 10
 	// maxLine is how many bytes of a line are looked at. What is longer is handed on as anything else.
 	maxLine = 4 << 10
-	// drainTime is how long what has been written may take to be handed on when the code has ended. All that time passes only if nobody reads the
+	// flushTime is how long what has been written may take to be handed on when the code has ended. All that time passes only if nobody reads the
 	// container's log any more.
-	drainTime = 10 * time.Second
+	flushTime = 10 * time.Second
 )
 
-// pump hands output on, unchanged and at once, keeps its end, and looks for signs of life and progress in it if somebody wants them.
+// pump hands output on, unchanged and at once, and keeps the last of it. It looks for signs of life and progress in it if somebody wants them.
 type pump struct {
-	in   *os.File // where the code writes
-	from *os.File
-	to   *os.File
-	done chan struct{} // closed when all is handed on
+	writeEnd *os.File // where the code writes
+	readEnd  *os.File
+	to       *os.File
+	done     chan struct{} // closed when all is handed on
 
 	want  *heartbeat
 	signs *signs
 	steps steps  // that it has told; the signs guard them
 	line  []byte // the beginning of a line of which no end has come
 
-	mu    sync.Mutex
-	kept  []byte    // the end of the output
-	wrote time.Time // when that was
+	mu     sync.Mutex
+	kept   []byte    // the last output
+	keptAt time.Time // when the last of it came
 }
 
 func newPump(to *os.File, want *heartbeat, s *signs) (*pump, error) {
-	from, in, err := os.Pipe()
+	readEnd, writeEnd, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	p := &pump{in: in, from: from, to: to, done: make(chan struct{}), want: want, signs: s, line: make([]byte, 0, maxLine)}
+	p := &pump{writeEnd: writeEnd, readEnd: readEnd, to: to, done: make(chan struct{}), want: want, signs: s, line: make([]byte, 0, maxLine)}
 	go p.run()
 	return p, nil
 }
 
 func (p *pump) run() {
 	defer close(p.done)
-	defer p.from.Close()
+	defer p.readEnd.Close()
 	chunk := make([]byte, pumpSize)
 	for {
-		n, err := p.from.Read(chunk)
+		n, err := p.readEnd.Read(chunk)
 		_, _ = p.to.Write(chunk[:n]) // who has closed it does not want to know, and the code must not wait for ever
 		p.keep(chunk[:n])
-		if p.want.reads() {
+		if p.want.readsLines() {
 			p.split(chunk[:n])
 		}
 		if err != nil {
@@ -86,24 +86,24 @@ func (p *pump) endLine() {
 	p.line = p.line[:0]
 }
 
-// closeIns closes the wrapper's copies of the ends that the code writes to. So each pump ends once the code has closed its own.
-func (w *wrapper) closeIns() {
+// closeWriteEnds closes the wrapper's copies of the ends of pipes that the code writes to. So each pump ends once the code has closed its own.
+func (w *wrapper) closeWriteEnds() {
 	for _, p := range w.pumps {
-		_ = p.in.Close()
+		_ = p.writeEnd.Close()
 	}
 }
 
-// drain waits until all output has been handed on. What is left of the code is killed: it would end with the wrapper anyway, and keeps
+// flushOutput waits until all output has been handed on. What is left of the code is killed: it would end with the wrapper anyway, and keeps
 // the pipes open.
-func (w *wrapper) drain() {
-	late := time.After(drainTime)
+func (w *wrapper) flushOutput() {
+	timeout := time.After(flushTime)
 	for _, p := range w.pumps {
 		for over := false; !over; {
 			killAll()
 			select {
 			case <-p.done:
 				over = true
-			case <-late:
+			case <-timeout:
 				return
 			case <-time.After(orderInterval):
 			}

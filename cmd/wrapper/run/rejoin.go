@@ -15,16 +15,16 @@ const trainingCheckInterval = time.Second
 
 // hasOtherTraining reports whether an agent's torchrun has no training processes, or others than at the last call.
 func (w *wrapper) hasOtherTraining() bool {
-	training, is := trainingProcesses(descendants())
-	if !is || len(training) > 0 && slices.Equal(training, w.trainingSeen) {
+	training, hasAgent := trainingProcesses(descendants())
+	if !hasAgent || len(training) > 0 && slices.Equal(training, w.watch.trainingSeen) {
 		return false
 	}
-	w.trainingSeen = training
+	w.watch.trainingSeen = training
 	return true
 }
 
 // trainingProcesses returns the processes that an agent's launcher has started, and whether there is an agent.
-func trainingProcesses(list []process) (pids []int, is bool) {
+func trainingProcesses(list []process) (pids []int, hasAgent bool) {
 	var agents, launchers []int
 	for _, p := range list { // parents come first
 		switch {

@@ -44,7 +44,7 @@ func Main(args []string) int {
 	signal.Notify(w.signals) // first of all: the pod may be at its end
 	flags := flag.NewFlagSet("run", flag.ContinueOnError)
 	flags.StringVar(&w.dir, "dir", inplace.Dir, "where the order and the state are")
-	flags.StringVar(&w.pod, "pod", "", "the pod's UID")
+	flags.StringVar(&w.podUID, "pod", "", "the pod's UID")
 	flags.DurationVar(&w.grace, "grace", 30*time.Second, "how long code may take to end")
 	flags.Func("order", "the order, if it never changes; without this flag the wrapper reads the order from a file", func(text string) error {
 		o, err := inplace.Parse(text)
@@ -68,7 +68,7 @@ func Main(args []string) int {
 		return 1
 	}
 	code := w.loop()
-	w.drain()
+	w.flushOutput()
 	w.keepStep()
 	w.writeEnd(code)
 	return code
@@ -108,15 +108,15 @@ func (w *wrapper) loop() int {
 	for {
 		w.obey()
 		w.endIfHung()
-		w.nameHolders()
+		w.nameStragglers()
 		w.rejectUnconfirmedOrder()
 		w.attendDeveloper()
 		select {
 		case <-tick.C:
-		case <-w.killTimer:
+		case <-w.stop.timer:
 			w.killRest()
 		case <-w.holdExpired:
-			w.code, w.over = int(w.heldEnd.Code), true
+			w.exitCode, w.over = int(w.heldEnd.Code), true
 		case s := <-w.signals:
 			w.onSignal(s.(syscall.Signal))
 		case q := <-w.questions:
@@ -138,7 +138,7 @@ func (w *wrapper) obey() {
 	}
 	switch {
 	case w.child != 0 && o.Attempt > w.Ran:
-		w.stop()
+		w.stopWithin(w.grace)
 	case w.child == 0 && w.hasYetToRun(o):
 		w.reachedAttempt = o.Attempt
 		w.release()
@@ -178,7 +178,7 @@ func (w *wrapper) start(o inplace.Order) {
 		return
 	}
 	w.child, err = syscall.ForkExec(path, command, attributes(expand(w.environment(), o), files))
-	w.closeIns()
+	w.closeWriteEnds()
 	w.codeStartedAt = time.Now()
 	if err != nil {
 		w.child = 0
@@ -193,7 +193,7 @@ func (w *wrapper) environment() []string {
 		return env
 	}
 	for _, name := range []string{"PYTHONFAULTHANDLER", "PYTHONUNBUFFERED"} {
-		if _, is := os.LookupEnv(name); !is {
+		if _, isSet := os.LookupEnv(name); !isSet {
 			env = append(env, name+"=1")
 		}
 	}
@@ -210,7 +210,7 @@ func exitOf(err error) int {
 // fail ends the wrapper because the command cannot be run.
 func (w *wrapper) fail(code int, err error) {
 	fmt.Fprintf(os.Stderr, "genericjob wrapper: %v\n", err)
-	w.code, w.over = code, true
+	w.exitCode, w.over = code, true
 }
 
 // reap collects processes that have ended, also those whose parents have left them to us. It reports whether the wrapper is to
@@ -230,7 +230,7 @@ func (w *wrapper) reap() (code int, over bool) {
 		}
 	}
 	w.finishStop()
-	return w.code, w.over
+	return w.exitCode, w.over
 }
 
 func codeOf(s syscall.WaitStatus) int {

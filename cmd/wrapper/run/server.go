@@ -22,35 +22,35 @@ type question struct {
 
 // serveReports talks to whoever connects.
 func (w *wrapper) serveReports(listener net.Listener) {
-	in := &connections{}
+	open := &connections{}
 	for {
 		c, err := listener.Accept()
 		if err != nil {
 			time.Sleep(time.Second) // too many open files, for example
 			continue
 		}
-		v := in.add(c)
+		v := open.add(c)
 		if v == nil {
 			_ = c.Close()
 			continue
 		}
 		go func() {
-			defer in.remove(v)
-			w.serveReport(c, func() { in.trust(v) })
+			defer open.remove(v)
+			w.serveReport(c, func() { open.trust(v) })
 		}()
 	}
 }
 
 // serveReport answers one question, of somebody who knows the pod.
-func (w *wrapper) serveReport(c net.Conn, known func()) {
+func (w *wrapper) serveReport(c net.Conn, trust func()) {
 	_ = c.SetDeadline(time.Now().Add(questionTimeout))
-	var asked inplace.Question
-	if err := json.NewDecoder(io.LimitReader(c, largestQuestion)).Decode(&asked); err != nil || asked.Pod != w.pod {
+	var received inplace.Question
+	if err := json.NewDecoder(io.LimitReader(c, largestQuestion)).Decode(&received); err != nil || received.Pod != w.podUID {
 		return
 	}
-	known()
+	trust()
 	q := question{reply: make(chan inplace.Report)}
-	if o, err := inplace.Parse(asked.Order); err == nil {
+	if o, err := inplace.Parse(received.Order); err == nil {
 		q.order = &o
 	}
 	w.questions <- q
@@ -73,6 +73,6 @@ func (w *wrapper) reportOn(q question) inplace.Report {
 		furthest = w.lastFurthest()
 	}
 	return inplace.Report{
-		Pod: w.pod, Attempt: w.reachedAttempt, Exits: w.Starts - 1, Held: held, Ended: ended, Step: step, Loss: loss, Furthest: furthest, Pace: w.pace(),
+		Pod: w.podUID, Attempt: w.reachedAttempt, Exits: w.Starts - 1, Held: held, Ended: ended, Step: step, Loss: loss, Furthest: furthest, Pace: w.pace(),
 	}
 }

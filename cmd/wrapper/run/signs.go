@@ -52,8 +52,8 @@ func (h *heartbeat) define(flags *flag.FlagSet) {
 
 func (h *heartbeat) isOn() bool { return h.file != "" || h.line != nil }
 
-// reads reports whether lines of output are looked at.
-func (h *heartbeat) reads() bool { return h.line != nil || h.progress != nil }
+// readsLines reports whether lines of output are looked at.
+func (h *heartbeat) readsLines() bool { return h.line != nil || h.progress != nil }
 
 // signs are the signs of life of one attempt's code.
 type signs struct {
@@ -96,19 +96,19 @@ func (s *signs) read(line []byte, h *heartbeat, told *steps) {
 		line = colour.ReplaceAll(line, nil)
 	}
 	progress := cmp.Or(h.progress, h.line)
-	at := progress.FindSubmatchIndex(line)
-	if h.line != nil && (at != nil && progress == h.line || progress != h.line && h.line.Match(line)) {
+	found := progress.FindSubmatchIndex(line)
+	if h.line != nil && (found != nil && progress == h.line || progress != h.line && h.line.Match(line)) {
 		s.see(quoted(line))
 	}
-	if at == nil {
+	if found == nil {
 		return
 	}
 	number := func(name string) string {
 		i := progress.SubexpIndex(name)
-		if i < 0 || at[2*i] < 0 {
+		if i < 0 || found[2*i] < 0 {
 			return ""
 		}
-		text := string(line[at[2*i]:at[2*i+1]])
+		text := string(line[found[2*i]:found[2*i+1]])
 		if thousands.MatchString(text) {
 			text = strings.ReplaceAll(text, ",", "")
 		}
@@ -141,25 +141,25 @@ func quoted(line []byte) string {
 
 // watchFile looks at the file until told to stop. It does so beside the loop: a file system that hangs is no sign of life. watchFile says when it
 // knows how the file was before the start.
-func (s *signs) watchFile(name string, known chan<- struct{}, stop <-chan struct{}) {
+func (s *signs) watchFile(name string, known chan<- struct{}, unwatch <-chan struct{}) {
 	modified := func() (at time.Time) {
 		if info, err := os.Stat(name); err == nil {
 			at = info.ModTime()
 		}
 		return at
 	}
-	before := modified()
+	last := modified()
 	close(known)
 	tick := time.NewTicker(fileInterval)
 	defer tick.Stop()
 	for {
 		select {
-		case <-stop:
+		case <-unwatch:
 			return
 		case <-tick.C:
 		}
-		if at := modified(); !at.IsZero() && !at.Equal(before) {
-			before = at
+		if at := modified(); !at.IsZero() && !at.Equal(last) {
+			last = at
 			s.see("modified at " + at.UTC().Format(time.RFC3339))
 		}
 	}
@@ -169,82 +169,84 @@ func (s *signs) watchFile(name string, known chan<- struct{}, stop <-chan struct
 func (w *wrapper) watchSigns() (files []uintptr, err error) {
 	files = []uintptr{0, 1, 2}
 	w.unwatchSigns()
-	w.signs, w.watching, w.pumps, w.trainingSeen = &signs{}, make(chan struct{}), nil, nil
-	w.signsSeen, w.signsBefore, w.silence = 0, 0, 0
+	w.signs, w.unwatchFile, w.pumps = &signs{}, make(chan struct{}), nil
+	w.watch = hangWatch{countedAt: w.watch.countedAt, trainingCheckedAt: w.watch.trainingCheckedAt}
 	if w.beat.file != "" {
 		known := make(chan struct{})
-		go w.signs.watchFile(w.beat.file, known, w.watching)
+		go w.signs.watchFile(w.beat.file, known, w.unwatchFile)
 		select {
 		case <-known:
 		case <-time.After(fileInterval):
 		}
 	}
 	for i, to := range []*os.File{os.Stdout, os.Stderr} {
-		if !w.beat.reads() && (!w.readsOutput || isCharacterDevice(to)) { // code sees a terminal as before
+		if !w.beat.readsLines() && (!w.readsOutput || isCharacterDevice(to)) { // code sees a terminal as before
 			continue
 		}
 		p, err := newPump(to, &w.beat, w.signs)
 		if err != nil {
+			w.closeWriteEnds() // of the pump before: else flushOutput waits for its end
 			return nil, err
 		}
 		w.pumps = append(w.pumps, p)
-		files[i+1] = p.in.Fd()
+		files[i+1] = p.writeEnd.Fd()
 	}
 	return files, nil
 }
 
 // unwatchSigns stops looking for signs of the attempt before.
 func (w *wrapper) unwatchSigns() {
-	if w.watching != nil {
-		close(w.watching)
-		w.watching = nil
+	if w.unwatchFile != nil {
+		close(w.unwatchFile)
+		w.unwatchFile = nil
 	}
 }
 
 // endIfHung ends code that hangs.
 func (w *wrapper) endIfHung() {
-	if w.hangs(time.Now()) {
+	if w.lookForSigns(time.Now()) {
 		w.endHungCode()
 	}
 }
 
-// hangs reports whether nothing was seen of the code for too long. Code that was told to stop, or has not been started, does not hang.
-func (w *wrapper) hangs(now time.Time) bool {
-	passed := min(now.Sub(w.signsCountedAt), maxCountedPause)
-	w.signsCountedAt = now
+// lookForSigns counts the signs and the silence, and reports whether nothing was seen of the code for too long. Code that was told to
+// stop, or has not been started, does not hang.
+func (w *wrapper) lookForSigns(now time.Time) (hangs bool) {
+	passed := min(now.Sub(w.watch.countedAt), maxCountedPause)
+	w.watch.countedAt = now
 	if !w.beat.isOn() || w.child == 0 || w.stopping || w.podEnds || w.hung {
 		return false
 	}
-	w.silence += passed
-	if n := w.signs.count(); n > w.signsSeen {
-		w.signsSeen, w.silence = n, 0
+	w.watch.silence += passed
+	if n := w.signs.count(); n > w.watch.signsSeen {
+		w.watch.signsSeen, w.watch.silence = n, 0
 	}
 	limit := w.beat.steady
-	if w.signsSeen == w.signsBefore {
+	if w.watch.signsSeen == w.watch.signsBefore {
 		limit = w.beat.startup
 	}
-	if w.silence < limit && now.Sub(w.trainingCheckedAt) < trainingCheckInterval {
+	if w.watch.silence < limit && now.Sub(w.watch.trainingCheckedAt) < trainingCheckInterval {
 		return false
 	}
-	w.trainingCheckedAt = now
+	w.watch.trainingCheckedAt = now
 	if w.hasOtherTraining() {
-		w.signsBefore, w.silence = w.signsSeen, 0
+		w.watch.signsBefore, w.watch.silence = w.watch.signsSeen, 0
 	}
-	return w.silence >= limit
+	return w.watch.silence >= limit
 }
 
 // endHungCode ends code that hangs. It asks each process to print its stacks, and then kills the processes that are left.
 func (w *wrapper) endHungCode() {
-	w.missingSign = w.silentFor()
-	w.say("%s", w.missingSign)
-	if err := w.writeTerminationMessage(w.missingSign); err != nil {
+	w.watch.missingSign = w.silentFor()
+	w.say("%s", w.watch.missingSign)
+	if err := w.writeTerminationMessage(w.watch.missingSign); err != nil {
 		w.say("%v", err)
 	}
-	asked := make(chan time.Time, 1)
-	w.hung, w.killTimer = true, asked
+	dumped := make(chan time.Time, 1)
+	w.hung, w.stop.timer = true, dumped
 	go func(list []process) {
 		dumpStacks(list)
-		asked <- time.Now()
+		dumped <- time.Now()
 	}(descendants())
 }
 
@@ -258,7 +260,7 @@ func (w *wrapper) writeHangStack() {
 			break
 		}
 	}
-	said.Output, said.Step = w.missingSign, w.lastFurthest()
+	said.Output, said.Step = w.watch.missingSign, w.lastFurthest()
 	if err := w.writeTerminationMessage(said.Text(inplace.MaxMessage)); err != nil {
 		w.say("%v", err)
 	}
@@ -270,7 +272,7 @@ func (w *wrapper) silentFor() string {
 	if w.beat.file != "" {
 		what = fmt.Sprintf("file %.*s was not modified", maxQuoted, w.beat.file)
 	}
-	if w.signsSeen == w.signsBefore {
+	if w.watch.signsSeen == w.watch.signsBefore {
 		return fmt.Sprintf(output.HangBegins+"%s within %.0f s of the start (startupSeconds)", what, w.beat.startup.Seconds())
 	}
 	silent := fmt.Sprintf(output.HangBegins+"%s for %.0f s (steadySeconds)", what, w.beat.steady.Seconds())

@@ -1,7 +1,9 @@
 package run
 
 import (
+	"os"
 	"regexp"
+	"syscall"
 	"testing"
 	"time"
 
@@ -12,7 +14,7 @@ import (
 func looks(w *wrapper, at *time.Time, long time.Duration) time.Duration {
 	const interval = 100 * time.Millisecond
 	for passed := interval; passed <= long; passed += interval {
-		if *at = at.Add(interval); w.hangs(*at) {
+		if *at = at.Add(interval); w.lookForSigns(*at) {
 			return passed
 		}
 	}
@@ -22,10 +24,10 @@ func looks(w *wrapper, at *time.Time, long time.Duration) time.Duration {
 // watching is a wrapper whose code was started now.
 func watching(now time.Time) *wrapper {
 	return &wrapper{
-		beat:           heartbeat{line: regexp.MustCompile("^step"), startup: 5 * time.Second, steady: 3 * time.Second},
-		signs:          &signs{},
-		child:          1,
-		signsCountedAt: now,
+		options: options{beat: heartbeat{line: regexp.MustCompile("^step"), startup: 5 * time.Second, steady: 3 * time.Second}},
+		signs:   &signs{},
+		child:   1,
+		watch:   hangWatch{countedAt: now},
 	}
 }
 
@@ -59,7 +61,7 @@ func TestFrozenTimeIsNoSilence(t *testing.T) {
 	w.signs.see("step 1")
 	require.Zero(t, looks(w, &at, 2*time.Second))
 	at = at.Add(time.Hour)
-	require.False(t, w.hangs(at), "it was frozen for an hour")
+	require.False(t, w.lookForSigns(at), "it was frozen for an hour")
 	require.NotZero(t, looks(w, &at, 3*time.Second), "from then on time counts")
 }
 
@@ -69,5 +71,38 @@ func TestASignEndsTheSilence(t *testing.T) {
 	for range 10 {
 		require.Zero(t, looks(w, &at, 3*time.Second))
 		w.signs.see("step")
+	}
+}
+
+// The write end of the first pump would keep it from its end, for which the wrapper waits.
+func TestAPumpEndsIfTheNextHasNoPipe(t *testing.T) {
+	w := watching(time.Now())
+	fillDescriptors(t, 2) // a pipe has two
+	_, err := w.watchSigns()
+	require.ErrorIs(t, err, syscall.EMFILE)
+	require.Len(t, w.pumps, 1)
+	<-w.pumps[0].done
+}
+
+// fillDescriptors has this process open no more than a number of files, until the test ends.
+func fillDescriptors(t *testing.T, free int) {
+	t.Helper()
+	var limit syscall.Rlimit
+	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit))
+	few := syscall.Rlimit{Cur: 100, Max: limit.Max}
+	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &few))
+	t.Cleanup(func() { require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit)) })
+	var files []*os.File
+	for {
+		f, err := os.Open(os.DevNull)
+		if err != nil {
+			require.ErrorIs(t, err, syscall.EMFILE)
+			break
+		}
+		files = append(files, f)
+		t.Cleanup(func() { _ = f.Close() })
+	}
+	for _, f := range files[len(files)-free:] {
+		require.NoError(t, f.Close())
 	}
 }

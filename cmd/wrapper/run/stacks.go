@@ -18,7 +18,7 @@ const (
 	// busy it takes seconds until a process runs.
 	dumpTime   = 30 * time.Second
 	answerTime = 10 * time.Second
-	// lookInterval is how often to look whether it has ended.
+	// lookInterval is how often to look whether a process has ended.
 	lookInterval = 5 * time.Millisecond
 )
 
@@ -28,10 +28,10 @@ func dumpStacks(list []process) {
 	for _, p := range list {
 		_ = syscall.Kill(p.pid, syscall.SIGSTOP)
 	}
-	late := time.Now().Add(dumpTime)
+	deadline := time.Now().Add(dumpTime)
 	for _, p := range slices.Backward(list) {
-		if s := p.dumpSignal(); caughtSignals(p.pid)&(1<<(uint(s)-1)) != 0 && p.name != inplace.AgentName && time.Now().Before(late) {
-			ask(p.pid, s)
+		if s := p.dumpSignal(); caughtSignals(p.pid)&(1<<(uint(s)-1)) != 0 && p.name != inplace.AgentName && time.Now().Before(deadline) {
+			dumpStack(p.pid, s)
 		}
 	}
 }
@@ -45,12 +45,12 @@ func (p process) dumpSignal() syscall.Signal {
 	return syscall.SIGABRT
 }
 
-// ask has a process go on with a signal, and waits until it has ended, but not for long.
-func ask(pid int, s syscall.Signal) {
-	withoutCore(pid)
+// dumpStack has a process go on with a signal, and waits until it has ended, but not for long.
+func dumpStack(pid int, s syscall.Signal) {
+	preventCoreDump(pid)
 	_ = syscall.Kill(pid, s)
 	_ = syscall.Kill(pid, syscall.SIGCONT)
-	for late := time.Now().Add(answerTime); time.Now().Before(late); time.Sleep(lookInterval) {
+	for deadline := time.Now().Add(answerTime); time.Now().Before(deadline); time.Sleep(lookInterval) {
 		if _, alive := readProcess(pid); !alive {
 			return
 		}
@@ -64,16 +64,16 @@ func caughtSignals(pid int) (set uint64) {
 		return 0
 	}
 	for line := range strings.Lines(string(text)) {
-		if value, is := strings.CutPrefix(line, "SigCgt:"); is {
+		if value, ok := strings.CutPrefix(line, "SigCgt:"); ok {
 			set, _ = strconv.ParseUint(strings.TrimSpace(value), 16, 64)
 		}
 	}
 	return set
 }
 
-// withoutCore keeps a process that ends by a signal from writing all its memory to a disk. A limit of 1 byte, other than 0, also
+// preventCoreDump keeps a process that ends by a signal from writing all its memory to a disk. A limit of 1 byte, other than 0, also
 // keeps it from being piped to a program of the node's; see core(5).
-func withoutCore(pid int) {
+func preventCoreDump(pid int) {
 	limit := syscall.Rlimit{Cur: 1, Max: 1}
 	_, _, _ = syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(pid), syscall.RLIMIT_CORE, uintptr(unsafe.Pointer(&limit)), 0, 0, 0) //nolint:gosec // the kernel only reads it
 }

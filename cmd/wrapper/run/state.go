@@ -11,62 +11,87 @@ import (
 	"github.com/genericjob/genericjob/apis/inplace"
 )
 
-// wrapper is a wrapper at work.
+// wrapper is a wrapper at work. These are its states, with the functions that begin and end them. Several may hold at once.
+//
+//	state     begun by                                         ended by           what it says
+//	child     start                                            childEnded, start  the command runs, as the process with this number
+//	stopping  stopWithin                                       finishStop         an order, or a developer, has asked the code to end
+//	hung      endHungCode                                      finishStop         the code was found to hang, and is ended
+//	draining  childEnded, holdEnd                              finishStop         the command has ended; other processes of the code may run
+//	heldEnd   holdEnd                                          release            the code has failed, and the wrapper waits for an order
+//	podEnds   endWithPod                                       -                  a signal has said that the pod ends
+//	over      loop, endWithPod, childEnded, finishStop, fail   -                  the wrapper ends, with exitCode
+//
+// The end of the command leads to draining, or the wrapper is over at once: see childEnded. Once no process is left, finishStop goes on. An end is held
+// until an order names an attempt that has not run, the time is over (loop), or the pod ends (endWithPod). A test compares the table with the code.
 type wrapper struct {
-	dir, pod          string
+	options
 	stateFile         string // where the memory is kept
-	command           []string
-	grace             time.Duration // how long code may take to end
 	questions         chan question
 	developerRequests chan developerRequest
 	signals           chan os.Signal
-	fixedOrder        *inplace.Order // nil: the order is in a file
-	beat              heartbeat
-	hold              time.Duration // how long to stay when code fails
-	readsOutput       bool          // the wrapper reads the last output of code that fails
-	messageFile       string        // the file for the container's termination message; "" for none
-	confirmWithin     time.Duration // how long to wait by an order that the volume does not show
-	startedAt         time.Time     // when this wrapper began
-	patience          time.Duration // how long to wait for a developer who is silent
+	startedAt         time.Time // when this wrapper began
 
 	memory
-	confirmedAt     time.Time        // when the volume last showed no less than what is obeyed
-	reachedAttempt  int              // no code of an earlier attempt runs
-	child           int              // the command's process; 0 if it does not run
-	stopping        bool             // an order has asked the command to end
-	draining        bool             // the command has ended, and others of its processes may still run
-	podEnds         bool             // a signal has said that the pod ends
-	stopAsked       time.Time        // when the code was first asked to end, by order or with the pod; zero: it was not
-	killTimer       <-chan time.Time // fires when it is time to kill the processes that were asked to end
-	stopLimit       time.Duration    // how long they were given
-	graceOver       bool             // the time is over that the code had to end
-	spared          []int            // processes that were not asked, because an agent does that
-	hasNamedHolders bool             // the log has said who holds up the stop
-	lastSeen        string           // who was seen last after the command had ended; "" if nobody
-	over            bool             // the wrapper ends, with code
-	code            int
-	codeStartedAt   time.Time
-	codeFailure     *inplace.End     // how the code has failed; nil until it does
-	heldEnd         *inplace.End     // the end of the code, while the wrapper waits for an order
-	holdExpired     <-chan time.Time // when the wrapper waits for an order no more
+	confirmedAt    time.Time // when the volume last showed no less than what is obeyed
+	reachedAttempt int       // no code of an earlier attempt runs
 
-	signs          *signs        // of the attempt that runs; nil if nobody looks for them
-	pumps          []*pump       // of the code's output
-	watching       chan struct{} // closed when nobody looks at the file any more
-	signsSeen      int           // how many signs there were at the last count
-	signsCountedAt time.Time     // when the signs were last counted
+	child    int // 0: the command does not run
+	stopping bool
+	hung     bool
+	draining bool
+	heldEnd  *inplace.End // nil: no end is held
+	podEnds  bool
+	over     bool
+	exitCode int
 
-	// Torchrun may start its training processes again.
-	trainingSeen      []int     // its training processes at the last look
-	trainingCheckedAt time.Time // when the wrapper last looked for them
-	signsBefore       int       // how many signs there were when the code, or its training processes, began
+	codeStartedAt time.Time
+	codeFailure   *inplace.End     // how the code has failed; nil until it does
+	holdExpired   <-chan time.Time // when the wrapper waits for an order no more
+	stop          stopState
+	signs         *signs        // of the attempt that runs; nil if nobody looks for them
+	pumps         []*pump       // of the code's output
+	unwatchFile   chan struct{} // closed when nobody looks at the file of the heartbeat any more; nil if nobody does
+	watch         hangWatch
 
 	developer    *developer // who is served; nil if nobody is
 	mustRunAgain bool       // the code of the attempt that ran last is to begin again
+}
 
-	silence     time.Duration // since the last sign, or the start
-	hung        bool          // the code has been found to hang
-	missingSign string        // what was expected of code that hangs, and what was seen
+// options are what the flags say.
+type options struct {
+	dir, podUID   string
+	command       []string
+	grace         time.Duration  // how long code may take to end
+	fixedOrder    *inplace.Order // nil: the order is in a file
+	beat          heartbeat
+	hold          time.Duration // how long to stay when code fails
+	readsOutput   bool          // the wrapper reads the last output of code that fails
+	messageFile   string        // the file for the container's termination message; "" for none
+	confirmWithin time.Duration // how long to wait by an order that the volume does not show
+	patience      time.Duration // how long to wait for a developer who is silent
+}
+
+// stopState is how far the end of one attempt's code has come. It is zero again when no process of the code is left.
+type stopState struct {
+	askedAt            time.Time        // when the code was first asked to end, by order or with the pod; zero: it was not
+	timer              <-chan time.Time // fires when it is time to kill the processes that are left
+	limit              time.Duration    // how long they were given by stopWithin
+	graceOver          bool             // that time is over
+	spared             []int            // processes that were not asked, because an agent does that
+	hasNamedStragglers bool             // the log has said who has not ended soon
+	lastSeen           string           // who was seen last after the command had ended; "" if nobody
+}
+
+// hangWatch is how the wrapper finds that code hangs. Each attempt begins with a new one, but for the times of the last looks.
+type hangWatch struct {
+	signsSeen         int           // how many signs there were at the last count
+	signsBefore       int           // how many there were when the code, or its training processes, began
+	countedAt         time.Time     // when they were last counted
+	silence           time.Duration // since the last sign, or the start
+	trainingSeen      []int         // torchrun's training processes at the last look; it may start them again
+	trainingCheckedAt time.Time     // when the wrapper last looked for them
+	missingSign       string        // what was expected of code that hangs, and what was seen
 }
 
 // memory is what outlives a container, in the pod's volume.
@@ -75,8 +100,8 @@ type memory struct {
 	Ran int `json:"ran"`
 	// Starts is how often the wrapper was started in this pod.
 	Starts int `json:"starts"`
-	// Code is the exit code with which the code of attempt Ran ended the container before this one; 0 if it did not.
-	Code int `json:"code,omitempty"`
+	// EarlierExitCode is the exit code with which the code of attempt Ran ended the container before this one; 0 if it did not.
+	EarlierExitCode int `json:"code,omitempty"`
 	// Step is the last step that the code told before it ended; nil if it told none.
 	Step *int64 `json:"step,omitempty"`
 	// Developed says that a developer has had code begun again in this pod. What steps it tells is no count of the work from then on.

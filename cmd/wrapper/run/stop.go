@@ -23,24 +23,21 @@ var (
 	endSignals = []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT}
 )
 
-// stop asks the code to end, because of an order. What is left of it after the grace period is killed.
-func (w *wrapper) stop() { w.stopWithin(w.grace) }
-
-// stopWithin asks the code to end within a time.
+// stopWithin asks the code to end, because of an order or for a developer. What is left of it after this time is killed.
 func (w *wrapper) stopWithin(limit time.Duration) {
 	if w.stopping {
 		return
 	}
-	w.stopping, w.stopLimit = true, limit
-	w.killTimer = time.After(limit)
+	w.stopping, w.stop.limit = true, limit
+	w.stop.timer = time.After(limit)
 	w.signal(syscall.SIGTERM)
 }
 
 // signal asks all processes to end, except those that an agent asks itself. The process group of the command gets the signal as a whole, so no
 // process in it escapes by a fork. An agent keeps its processes out of that group.
 func (w *wrapper) signal(s syscall.Signal) {
-	if w.stopAsked.IsZero() {
-		w.stopAsked = time.Now()
+	if w.stop.askedAt.IsZero() {
+		w.stop.askedAt = time.Now()
 	}
 	w.signalAll(descendants(), s)
 }
@@ -54,7 +51,7 @@ func (w *wrapper) signalAll(all []process, s syscall.Signal) {
 		switch {
 		case p.group == w.child && group == w.child:
 		case p.spared:
-			w.spared = append(w.spared, p.pid)
+			w.stop.spared = append(w.stop.spared, p.pid)
 		default:
 			_ = syscall.Kill(p.pid, s)
 		}
@@ -63,15 +60,15 @@ func (w *wrapper) signalAll(all []process, s syscall.Signal) {
 
 // signalSpared asks the processes to end that an agent has left behind.
 func (w *wrapper) signalSpared() {
-	if len(w.spared) == 0 {
+	if len(w.stop.spared) == 0 {
 		return
 	}
 	for _, p := range descendants() {
-		if slices.Contains(w.spared, p.pid) {
+		if slices.Contains(w.stop.spared, p.pid) {
 			_ = syscall.Kill(p.pid, syscall.SIGTERM)
 		}
 	}
-	w.spared = nil
+	w.stop.spared = nil
 }
 
 // onSignal hands a signal to the code. After a signal that asks the pod to end, the wrapper starts no code any more.
@@ -90,10 +87,10 @@ func (w *wrapper) endWithPod(s syscall.Signal) {
 	w.podEnds = true
 	switch {
 	case w.heldEnd != nil:
-		w.code, w.over = int(w.heldEnd.Code), true
+		w.exitCode, w.over = int(w.heldEnd.Code), true
 	case w.child == 0:
 		w.printEarlierOutput()
-		w.code, w.over = exitBySignal+int(s), !w.draining // what is left has been asked, and may be saving
+		w.exitCode, w.over = exitBySignal+int(s), !w.draining // what is left has been asked, and may be saving
 	case w.stopping && s == syscall.SIGTERM: // it has been asked already
 	default:
 		w.signal(s)
@@ -101,29 +98,29 @@ func (w *wrapper) endWithPod(s syscall.Signal) {
 }
 
 // childEnded notes that the command has ended. If it ended by itself, the wrapper ends, too, or holds the end. If it was asked to, the wrapper waits until no
-// process of it is left: see settle.
+// process of it is left: see finishStop.
 func (w *wrapper) childEnded(code int) {
 	w.child = 0
 	switch {
 	case w.hung:
 		w.draining = true
 	case w.podEnds:
-		w.code, w.draining = code, true
-		if w.killTimer == nil {
-			w.killTimer = time.After(time.Until(w.stopAsked.Add(w.grace)))
+		w.exitCode, w.draining = code, true
+		if w.stop.timer == nil {
+			w.stop.timer = time.After(time.Until(w.stop.askedAt.Add(w.grace)))
 		}
 	case w.stopping:
 		w.draining = true
 		if code != 0 && code != exitBySignal+int(syscall.SIGTERM) && !w.mustRunAgain {
 			w.noteFailure(code, true)
 		}
-	case w.isOfDeveloper(code):
+	case w.endedForDeveloper(code):
 		w.say("attempt %d has stopped, with exit code %d, while a developer stops it and its peers: that is no failure", w.Ran, code)
 		w.mustRunAgain, w.draining = true, true
 	case w.holds(code):
 		w.holdEnd(code)
 	default:
-		w.code, w.over = code, true
+		w.exitCode, w.over = code, true
 	}
 	w.signalSpared()
 }
@@ -134,8 +131,8 @@ func (w *wrapper) finishStop() {
 		return
 	}
 	if rest := descendants(); len(rest) > 0 {
-		w.lastSeen = names(rest)
-		if w.graceOver || !w.hung && w.stopAsked.IsZero() { // those of code that hangs may be saying where, and those that were asked may be saving
+		w.stop.lastSeen = names(rest)
+		if w.stop.graceOver || !w.hung && w.stop.askedAt.IsZero() { // those of code that hangs may be saying where, and those that were asked may be saving
 			killAll()
 		}
 		return
@@ -147,42 +144,41 @@ func (w *wrapper) finishStop() {
 	case w.hung && w.holds(output.HangCode):
 		w.holdEnd(output.HangCode)
 	case w.hung:
-		w.code, w.over = output.HangCode, true
+		w.exitCode, w.over = output.HangCode, true
 	case w.podEnds:
 		w.over = true
 	}
-	w.draining, w.stopping, w.hung, w.graceOver, w.killTimer = false, false, false, false, nil
-	w.stopAsked, w.hasNamedHolders, w.lastSeen = time.Time{}, false, ""
+	w.draining, w.stopping, w.hung, w.stop = false, false, false, stopState{}
 }
 
 // sayStopped logs that an attempt has ended which was asked to. By that line kubectl gj logs tells the words of an attempt from those of the next in its
 // container. Where none follows, it is said only of a slow stop.
 func (w *wrapper) sayStopped() {
-	if w.stopAsked.IsZero() || w.podEnds && !w.hasNamedHolders {
+	if w.stop.askedAt.IsZero() || w.podEnds && !w.stop.hasNamedStragglers {
 		return
 	}
 	if w.readsOutput {
 		w.awaitOutput()
 	}
-	w.say("attempt %d has stopped, %.1f s after it was asked to; last to end: %s", w.Ran, time.Since(w.stopAsked).Seconds(), cmp.Or(w.lastSeen, "the command"))
+	w.say("attempt %d has stopped, %.1f s after it was asked to; last to end: %s", w.Ran, time.Since(w.stop.askedAt).Seconds(), cmp.Or(w.stop.lastSeen, "the command"))
 }
 
-// nameHolders logs, once in each stop, the processes that have not ended soon. At the end of a pod there may be no time to log more.
-func (w *wrapper) nameHolders() {
-	if w.hasNamedHolders || w.stopAsked.IsZero() || time.Since(w.stopAsked) < slowStop {
+// nameStragglers logs, once in each stop, the processes that have not ended soon. At the end of a pod there may be no time to log more.
+func (w *wrapper) nameStragglers() {
+	if w.stop.hasNamedStragglers || w.stop.askedAt.IsZero() || time.Since(w.stop.askedAt) < slowStop {
 		return
 	}
-	w.hasNamedHolders = true
+	w.stop.hasNamedStragglers = true
 	w.say("attempt %d was asked to stop %s ago; it waits for %s", w.Ran, slowStop, names(descendants()))
 }
 
 // killRest kills what has not ended in time.
 func (w *wrapper) killRest() {
-	w.graceOver = true
+	w.stop.graceOver = true
 	if rest := descendants(); !w.hung && len(rest) > 0 {
 		limit := w.grace.String() + " ago, its grace period (terminationGracePeriodSeconds)"
-		if w.stopping && w.stopLimit < w.grace {
-			limit = w.stopLimit.String() + " ago, as long as the developer gives it"
+		if w.stopping && w.stop.limit < w.grace {
+			limit = w.stop.limit.String() + " ago, as long as the developer gives it"
 		}
 		w.say("attempt %d was asked to stop %s: it kills %s", w.Ran, limit, names(rest))
 	}

@@ -117,8 +117,8 @@ func TestAPodThatEndsDoesNotWaitForEver(t *testing.T) {
 // letGo lets scripts end that wait for the test.
 func (p *pod) letGo() { require.NoError(p, os.WriteFile(p.log+".go", nil, 0o600)) }
 
-// held is a command of which a script in another session does not heed SIGTERM, with the file of what the wrapper says.
-func (p *pod) held(trap, grace string) (*exec.Cmd, func() string, string) {
+// slowToStop is a command of which a script in another session does not heed SIGTERM, with the file of what the wrapper says.
+func (p *pod) slowToStop(trap, grace string) (*exec.Cmd, func() string, string) {
 	file := filepath.Join(p.dir, "slow.sh")
 	require.NoError(p, os.WriteFile(file, []byte("trap '"+trap+"' TERM; echo begins >> $LOG; while :; do sleep 0.05; done"), 0o600))
 	c := p.wrap([]string{"-grace=" + grace}, "sh", "-c", `setsid sh `+file+` --token=secret & wait`)
@@ -136,12 +136,12 @@ func (p *pod) held(trap, grace string) (*exec.Cmd, func() string, string) {
 	return c, said, fmt.Sprintf(`"%.60s" (pid `, "sh "+file)
 }
 
-func TestTheLogNamesWhoHoldsAStop(t *testing.T) {
+func TestTheLogNamesWhoIsSlowToStop(t *testing.T) {
 	p := newPod(t)
 	p.order(0, 0, 0)
-	c, said, holder := p.held("while [ ! -e $LOG.go ]; do sleep 0.05; done; exit 0", "5m")
+	c, said, straggler := p.slowToStop("while [ ! -e $LOG.go ]; do sleep 0.05; done; exit 0", "5m")
 	p.order(1, 0, 1)
-	p.until("the holder is named", func() bool { return strings.Contains(said(), "it waits for "+holder) })
+	p.until("the straggler is named", func() bool { return strings.Contains(said(), "it waits for "+straggler) })
 	p.letGo()
 	p.awaitReport(1, 0)
 	require.NoError(t, c.Process.Signal(syscall.SIGTERM))
@@ -156,7 +156,7 @@ func TestTheLogNamesWhoHoldsAStop(t *testing.T) {
 func TestTheLogSaysThatAnAttemptHasStopped(t *testing.T) {
 	p := newPod(t)
 	p.order(0, 0, 0)
-	c, said, _ := p.held("exit 0", "5m")
+	c, said, _ := p.slowToStop("exit 0", "5m")
 	p.order(1, 0, 1)
 	p.awaitReport(1, 0)
 	require.NoError(t, c.Process.Signal(syscall.SIGTERM))
@@ -176,10 +176,10 @@ func TestTheLogNamesWhoIsKilled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newPod(t)
 			p.order(0, 0, 0)
-			c, said, holder := p.held("", "4s")
+			c, said, straggler := p.slowToStop("", "4s")
 			end(p, c)
 			code(t, c)
-			require.Contains(t, said(), "its grace period (terminationGracePeriodSeconds): it kills "+holder)
+			require.Contains(t, said(), "its grace period (terminationGracePeriodSeconds): it kills "+straggler)
 		})
 	}
 }
