@@ -40,7 +40,7 @@ type Ledger struct {
 	recovery       *v1beta1.Recovery    // from its last loss; likewise
 	why            v1beta1.HistoryEntry // what is known of the loss that this draft has found
 	noStatus       bool                 // the job has none yet
-	edited         bool                 // see Edited
+	edited         bool                 // see IsEdited
 	resumed        bool                 // this draft has ended a pause of a job that had begun
 }
 
