@@ -55,6 +55,9 @@ func TestPodsKeepOffNodesWithABadCondition(t *testing.T) {
 	require.True(t, apierrors.IsForbidden(c.watchNodes(c.operator)), "by itself the operator may not watch nodes")
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{GenerateName: "sick-"}}
 	require.NoError(t, c.Create(c.ctx, node))
+	for range 4 { // a job never avoids most of a cluster, and this test may be the only one that runs
+		require.NoError(t, c.Create(c.ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{GenerateName: "well-"}}))
+	}
 	is := func(status corev1.ConditionStatus) {
 		require.NoError(t, c.Get(c.ctx, client.ObjectKeyFromObject(node), node))
 		node.Status.Conditions = []corev1.NodeCondition{{Type: "GpuXid79", Status: status, LastTransitionTime: metav1.NewTime(c.began)}}
