@@ -75,4 +75,4 @@ func TestAJobOfAnotherClusterIsNotCounted(t *testing.T) {
 	}
 }
 
-func registered() framework.Registration { return tensorflow.Registration }
+func registered() framework.Registration { return framework.Register(tensorflow.Translator) }

@@ -74,7 +74,9 @@ func shareOf(ctx context.Context) *share {
 }
 
 // Unopened returns a context for reads of which packed objects stay packed. A reconcile that asks for all jobs of the cluster must not open them.
-func Unopened(ctx context.Context) context.Context { return context.WithValue(ctx, shareKey{}, (*share)(nil)) }
+func Unopened(ctx context.Context) context.Context {
+	return context.WithValue(ctx, shareKey{}, (*share)(nil))
+}
 
 // Around returns a reconciler whose reconciles open objects within the budget.
 func (r *Budget) Around(next reconcile.Reconciler) reconcile.Reconciler {

@@ -110,4 +110,3 @@ func TestRevisionsInUseAreReadOfPackedJobs(t *testing.T) {
 	})).Reconcile(t.Context(), ctrl.Request{})
 	require.NoError(t, err)
 }
-
