@@ -150,7 +150,7 @@ func lasting(ctx context.Context) (lasts context.Context, begin func() bool, end
 // bring notes files that pods get. It returns those that were brought ever and are gone here, and of them those that pods were not told of.
 func (w *Work) bring(changed []string, files Snapshot) (gone, fresh []string) {
 	for name := range w.everSent {
-		if _, has := files[name]; !has {
+		if _, ok := files[name]; !ok {
 			gone = append(gone, name)
 		}
 	}

@@ -52,7 +52,7 @@ func Kinds() []*Kind {
 	}
 	kinds = append(kinds, &Kind{GroupVersionKind: v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob)})
 	for _, k := range kinds {
-		if short, has := shortNames[k.Kind]; has {
+		if short, ok := shortNames[k.Kind]; ok {
 			k.names = append(k.names, short)
 		}
 		name := strings.ToLower(k.Kind)
@@ -94,14 +94,14 @@ type Name struct {
 
 // ParseName reads a job's name.
 func ParseName(text string) (Name, error) {
-	kind, name, both := strings.Cut(text, "/")
-	if !both {
+	kind, name, ok := strings.Cut(text, "/")
+	if !ok {
 		kind, name = "", text
 	}
 	if name == "" || strings.Contains(name, "/") {
 		return Name{}, exit.Usagef("%q names no job: want NAME or KIND/NAME, as in pj/mnist", text)
 	}
-	if !both {
+	if !ok {
 		return Name{Name: name}, nil
 	}
 	for _, k := range Kinds() {

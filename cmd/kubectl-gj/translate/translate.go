@@ -44,8 +44,8 @@ func Of(kind *jobs.Kind, job client.Object, all bool) Made {
 	if job.GetNamespace() == "" {
 		job.SetNamespace(metav1.NamespaceDefault)
 	}
-	gj, is := job.(*v1beta1.GenericJob)
-	if !is {
+	gj, ok := job.(*v1beta1.GenericJob)
+	if !ok {
 		program, err := training.Compile(*kind.Framework, kind.Kind, job)
 		if m.Err = err; err != nil {
 			return m

@@ -110,7 +110,7 @@ type placeKey struct{}
 
 // withPlace tells the requests of a connection their place.
 func withPlace(ctx context.Context, conn net.Conn) context.Context {
-	if encrypted, is := conn.(*tls.Conn); is {
+	if encrypted, ok := conn.(*tls.Conn); ok {
 		conn = encrypted.NetConn()
 	}
 	return context.WithValue(ctx, placeKey{}, conn)
@@ -124,7 +124,7 @@ func staying(next http.Handler) http.Handler {
 			http.Error(w, "nothing here takes a body", http.StatusRequestEntityTooLarge)
 			return
 		}
-		if p, is := r.Context().Value(placeKey{}).(*connection); is && p.stay() && http.NewResponseController(w).SetReadDeadline(time.Time{}) == nil {
+		if p, ok := r.Context().Value(placeKey{}).(*connection); ok && p.stay() && http.NewResponseController(w).SetReadDeadline(time.Time{}) == nil {
 			next.ServeHTTP(w, r)
 		}
 	})

@@ -48,7 +48,7 @@ type counted struct {
 // Accept implements net.Listener.
 func (l *counted) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
-	if p, is := c.(*connection); is {
+	if p, ok := c.(*connection); ok {
 		p.Conn = &countedConn{Conn: p.Conn, of: l}
 	}
 	return c, err

@@ -57,7 +57,7 @@ func functionAt(file, line string) string {
 	}
 	n, _ := strconv.Atoi(line)
 	for _, d := range parsed.Decls {
-		if f, is := d.(*ast.FuncDecl); is && fset.Position(f.Pos()).Line <= n && n <= fset.Position(f.End()).Line {
+		if f, ok := d.(*ast.FuncDecl); ok && fset.Position(f.Pos()).Line <= n && n <= fset.Position(f.End()).Line {
 			return f.Name.Name
 		}
 	}
