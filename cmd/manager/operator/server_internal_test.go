@@ -262,7 +262,7 @@ func TestNobodyHoldsAConnectionForEver(t *testing.T) {
 func TestAnAnswerMayTakeLongerThanARequest(t *testing.T) {
 	deadlines := make(chan time.Time, 1)
 	address, _ := serving(t, false, func(_ http.ResponseWriter, r *http.Request) {
-		deadlines <- r.Context().Value(placeKey{}).(*connection).Conn.(*countedConn).deadline
+		deadlines <- r.Context().Value(connectionKey{}).(*connection).Conn.(*countedConn).deadline
 	})
 	_, err := io.WriteString(dial(t, address), "GET /debug/pprof/profile HTTP/1.1\r\nHost: a\r\n\r\n")
 	require.NoError(t, err)
