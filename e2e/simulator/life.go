@@ -52,7 +52,7 @@ type Life struct {
 	starved  map[types.UID]bool // a process of the container ran out of memory, and it went on
 	settling map[types.UID]bool // pods whose containers have ended by themselves, before their kubelet says so with the phase
 	wrappers map[types.UID]*wrapper
-	// napping is true while code does not end, and users and operators go on.
+	// napping is true in a nap, in which no code ends of its own accord.
 	napping bool
 
 	// The nodes.
