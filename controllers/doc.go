@@ -7,7 +7,7 @@
 //	dependents     TensorBoards and autoscalers of training jobs
 //	calls          calls to the apiserver: what they carry, how many at once, what an error means, when to try again
 //	wake           which events begin a reconcile, and which reconciles come too early
-//	memory         what the process remembers of each job
+//	remember       what the process remembers of each job
 //	badnodes       what speaks against nodes beside what each job has seen: conditions, other jobs' failures
 //	announce       events and log lines
 //	metrics        counters and gauges

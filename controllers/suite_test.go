@@ -1,3 +1,24 @@
+// Package controllers_test runs the operator, or single reconciles of it, beside a real apiserver. Each test has a namespace of its own, the cluster.
+// A kubelet and a garbage collector that the test commands stand in for the rest.
+//
+// There are two ways to test. The first runs the whole operator, and waits for what comes of it:
+//
+//	c := newCluster(t)
+//	c.operate(operation{})                 the operator, with its caches, until the test ends
+//	job := c.submit("name", "replicaSpecs: ...")
+//	c.finish(job, "worker-0", 1)           the kubelet ends a pod
+//	c.awaitPhase("name", v1beta1.JobFailed)
+//
+// The second makes each reconcile itself, by a view that is as old as the test wants. TestFence is an example:
+//
+//	c := newStill(t)                       no operator, and a kubelet that does nothing
+//	c.settle("name")                       reconciles with fresh views until one changes nothing
+//	old := c.look("name")                  what a cache holds now; young: just after the job was created
+//	pod := c.now(job, "worker-0", 0)       a pod ends at once, without the kubelet
+//	c.unlock(pod)                          somebody strips its finalizers and deletes it
+//	p := c.reconcile("name", old)          one reconcile that reads the view; p has its calls, events and error
+//
+// In both, c.be changes how the kubelet behaves, c.in is the cluster of a subtest, and c.until waits for anything.
 package controllers_test
 
 import (

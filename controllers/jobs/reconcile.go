@@ -21,8 +21,8 @@ import (
 	"github.com/genericjob/genericjob/controllers/badnodes"
 	"github.com/genericjob/genericjob/controllers/calls"
 	"github.com/genericjob/genericjob/controllers/compact"
-	"github.com/genericjob/genericjob/controllers/memory"
 	"github.com/genericjob/genericjob/controllers/metrics"
+	"github.com/genericjob/genericjob/controllers/remember"
 	"github.com/genericjob/genericjob/controllers/wake"
 	"github.com/genericjob/genericjob/kernel"
 	"github.com/genericjob/genericjob/kernel/status"
@@ -57,7 +57,7 @@ type Reconciler struct {
 	// Version asks the apiserver for its version, as in "v1.34.1". Nil: nobody knows it.
 	Version func(context.Context) (string, error)
 	// memory is what is remembered of each job, and rules of restart rules.
-	memory *memory.Jobs[remembered]
+	memory *remember.Jobs[remembered]
 	rules  *calls.RestartRules
 	// limiter bounds the calls under way, and pushSlots the orders that are pushed at once, over all jobs.
 	limiter   *calls.Limiter

@@ -17,7 +17,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/controllers/badnodes"
 	"github.com/genericjob/genericjob/controllers/calls"
-	"github.com/genericjob/genericjob/controllers/memory"
+	"github.com/genericjob/genericjob/controllers/remember"
 	"github.com/genericjob/genericjob/controllers/wake"
 	"github.com/genericjob/genericjob/controllers/wiring"
 	"github.com/genericjob/genericjob/kernel"
@@ -120,7 +120,7 @@ type Controller struct {
 func (r Reconciler) Controller() Controller {
 	writes := wake.NewOwnWrites(r.Clock)
 	r.Client = writes.Of(r.Client)
-	r.memory, r.limiter = &memory.Jobs[remembered]{}, &calls.Limiter{}
+	r.memory, r.limiter = &remember.Jobs[remembered]{}, &calls.Limiter{}
 	r.rules, r.nodes = &calls.RestartRules{Version: r.Version}, &nodeCount{}
 	if r.questions == nil {
 		r.questions = newQuestions(r.Clock)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/controllers/calls"
-	"github.com/genericjob/genericjob/controllers/memory"
+	"github.com/genericjob/genericjob/controllers/remember"
 	"github.com/genericjob/genericjob/controllers/wake"
 	"github.com/genericjob/genericjob/kernel"
 )
@@ -44,7 +44,7 @@ func TestPodsBeginAgainOnlyWhenAllThatRunAreSeen(t *testing.T) {
 	}
 	stranger := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "another"}}
 	live := &livePods{pods: []metav1.PartialObjectMetadata{podOf(job, "a"), podOf(job, "b"), podOf(stranger, "c")}}
-	r := &Reconciler{Live: live, memory: &memory.Jobs[remembered]{}}
+	r := &Reconciler{Live: live, memory: &remember.Jobs[remembered]{}}
 	creates := []kernel.Action{{Verb: kernel.ReleasePod}, {Verb: kernel.CreatePod}}
 	seen := func(uids ...types.UID) kernel.World {
 		w := kernel.World{Job: job}
@@ -95,7 +95,7 @@ func TestAPodThatNoReconcileEverSeesHoldsNothingUp(t *testing.T) {
 			owner.UID, owner.Controller = job.UID, ptr.To(true)
 			pod := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "pod", UID: "p", OwnerReferences: []metav1.OwnerReference{owner}}}
 			require.NotContains(t, wake.JobOf(&pod), job.Name)
-			r := &Reconciler{Live: &livePods{pods: []metav1.PartialObjectMetadata{pod}}, memory: &memory.Jobs[remembered]{}}
+			r := &Reconciler{Live: &livePods{pods: []metav1.PartialObjectMetadata{pod}}, memory: &remember.Jobs[remembered]{}}
 			sees, err := r.seesAll(t.Context(), kernel.World{Job: job}, []kernel.Action{{Verb: kernel.CreatePod}})
 			require.NoError(t, err)
 			require.True(t, sees)

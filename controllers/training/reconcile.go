@@ -19,8 +19,8 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/controllers/announce"
 	"github.com/genericjob/genericjob/controllers/calls"
-	"github.com/genericjob/genericjob/controllers/memory"
 	"github.com/genericjob/genericjob/controllers/metrics"
+	"github.com/genericjob/genericjob/controllers/remember"
 	"github.com/genericjob/genericjob/kernel"
 	"github.com/genericjob/genericjob/kernel/status"
 	"github.com/genericjob/genericjob/translators/framework"
@@ -48,7 +48,7 @@ type Reconciler struct {
 }
 
 // Memory is what the process remembers of training jobs.
-type Memory = memory.Jobs[remembered]
+type Memory = remember.Jobs[remembered]
 
 // remembered is what the process remembers of one training job, until the job is gone.
 type remembered struct {

@@ -1,4 +1,3 @@
-// Package wiring has what all controllers share in a process: clients, clock, counts, and what stands around each reconciler.
 package wiring
 
 import (

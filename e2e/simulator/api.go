@@ -127,7 +127,7 @@ func (a *api) store(o client.Object) {
 // lastOf is what the event of a removal says: what was stored last, under a new version. A graceful deletion is stored before.
 func (a *api) lastOf(o client.Object) client.Object {
 	was := a.objects[keyOf(o)]
-	if _, is := o.(*corev1.Pod); is && (was.GetDeletionTimestamp() == nil || *was.GetDeletionGracePeriodSeconds() > 0) {
+	if _, ok := o.(*corev1.Pod); ok && (was.GetDeletionTimestamp() == nil || *was.GetDeletionGracePeriodSeconds() > 0) {
 		return o
 	}
 	gone := was.DeepCopyObject().(client.Object)

@@ -168,9 +168,9 @@ func (r *actual) follow(ctx context.Context, template client.Object, list client
 		for {
 			select {
 			case e, open := <-w.ResultChan():
-				o, is := e.Object.(client.Object)
+				o, ok := e.Object.(client.Object)
 				switch {
-				case !open || !is:
+				case !open || !ok:
 					return nil, fmt.Errorf("the watch broke off: %v", e)
 				case o.GetName() == last:
 					return withoutBreath(told), nil

@@ -14,7 +14,7 @@ var breaks = []struct {
 }{
 	{"a deletion asks for no precondition", func(s *simulated) {
 		s.caller = &faulty{Client: s.caller, deletes: func(options []client.DeleteOption) []client.DeleteOption {
-			return slices.DeleteFunc(options, func(o client.DeleteOption) bool { _, is := o.(client.Preconditions); return is })
+			return slices.DeleteFunc(options, func(o client.DeleteOption) bool { _, ok := o.(client.Preconditions); return ok })
 		}}
 	}},
 	{"a deletion leaves no time", func(s *simulated) {

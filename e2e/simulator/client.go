@@ -33,7 +33,7 @@ type live struct {
 }
 
 func (c *cached) Get(ctx context.Context, k client.ObjectKey, o client.Object, _ ...client.GetOption) error {
-	if group, is := o.(*unstructured.Unstructured); is {
+	if group, ok := o.(*unstructured.Unstructured); ok {
 		return c.operator.lookAtGroup(ctx, group)
 	}
 	c.operator.lag()
@@ -50,7 +50,7 @@ func (c *cached) Get(ctx context.Context, k client.ObjectKey, o client.Object, _
 func (c *cached) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
 	o := client.ListOptions{}
 	o.ApplyOptions(options)
-	if groups, is := list.(*unstructured.UnstructuredList); is {
+	if groups, ok := list.(*unstructured.UnstructuredList); ok {
 		return c.operator.listGroups(ctx, groups, &o)
 	}
 	c.operator.lag()
@@ -217,7 +217,7 @@ func (c *cached) Patch(ctx context.Context, o client.Object, patch client.Patch,
 	if err != nil {
 		return err
 	}
-	if group, is := o.(*unstructured.Unstructured); is {
+	if group, ok := o.(*unstructured.Unstructured); ok {
 		return c.operator.patchGroup(ctx, group, raw)
 	}
 	var body patched

@@ -52,7 +52,7 @@ func (o *operator) answer(err error, s sums) {
 }
 
 func ifPod(o client.Object, s sums) sums {
-	if _, is := o.(*corev1.Pod); is {
+	if _, ok := o.(*corev1.Pod); ok {
 		return s
 	}
 	return sums{}

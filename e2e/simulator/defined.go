@@ -167,7 +167,7 @@ func (t *truth) compiledOnce(old, next client.Object) {
 		return
 	}
 	const name = v1beta1.AnnotationFrameworkRevision
-	if was, has := old.(*v1beta1.GenericJob); has && was.Annotations[name] != is.Annotations[name] {
+	if was, ok := old.(*v1beta1.GenericJob); ok && was.Annotations[name] != is.Annotations[name] {
 		t.violated("an edit of a definition touches a job", "%s: revision %q became %q", keyOf(is), was.Annotations[name], is.Annotations[name])
 	}
 	edition, known := is.Spec.ReplicaSpecs[0].Template.Spec.Containers[0].Env[0].Value, false

@@ -33,8 +33,8 @@ func (a *api) removeAs(k key, uid types.UID, version string, period int64, polic
 		return err
 	}
 	next := have.DeepCopyObject().(client.Object)
-	pod, is := next.(*corev1.Pod)
-	if is {
+	pod, ok := next.(*corev1.Pod)
+	if ok {
 		a.life.truth.asked(pod)
 		if pod.DeletionTimestamp != nil && *pod.DeletionGracePeriodSeconds > 0 {
 			a.hasten(pod, period, policy)

@@ -104,9 +104,9 @@ func tell(v any) string {
 
 // apart tells where two values differ.
 func apart(path string, simulated, actual any) []string {
-	a, both := simulated.(map[string]any)
+	a, ok := simulated.(map[string]any)
 	b, are := actual.(map[string]any)
-	if both && are {
+	if ok && are {
 		var list []string
 		for _, name := range slices.Sorted(maps.Keys(merged(a, b))) {
 			list = append(list, apart(path+": "+name, a[name], b[name])...)

@@ -16,5 +16,26 @@
 // Two differential tests compare it with real ones. The API must answer as a real apiserver does to the same calls. The kubelet's pods must look as
 // those of a real kubelet have, one look after another (Looks).
 //
+// # Begin with
+//
+// Read four files first:
+//
+//	life.go      a life from its beginning to its end
+//	tape.go      how all of it is drawn
+//	operator.go  an operator with its caches
+//	truth.go     what really happened
+//
+// Then sick.go shows a whole fault: state, draw and invariants in one file.
+//
+// # To add a fault
+//
+//   - A state: a field of Life, in the group of what it befalls (life.go), or of api, where it is the API's.
+//   - A draw: what is drawn once is set in Live, what happens now and then is done in step, or in podTrouble. Draw by spare or spareOf if you can: any
+//     other draw changes the lives of all seeds.
+//   - Its end: calmDown (calm.go) heals what would keep a job from coming to rest.
+//   - An invariant: a method of truth that calls violated with the name of the failure. Those of invariants.go call it, at each write.
+//   - A mutant in mutants/list.go or mutants/features.go: a change of production code that only this invariant finds.
+//   - A scope in scopes.go, if few deviations from the healthy life reach the fault.
+//
 // Tests alone import this package.
 package simulator

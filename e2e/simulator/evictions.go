@@ -12,7 +12,7 @@ import (
 func (l *Life) evict(p *corev1.Pod) {
 	l.say("kubelet: evicts %s", keyOf(p))
 	l.truth.disrupted(p)
-	if now, is := l.api.get(keyOf(p)).(*corev1.Pod); is && now.UID == p.UID {
+	if now, ok := l.api.get(keyOf(p)).(*corev1.Pod); ok && now.UID == p.UID {
 		p = now // its container may have been lost in this very step
 	}
 	if codeEnd(p) == nil && l.beside == alone && l.wraps(p) == nil && l.tape.Chance(4) {

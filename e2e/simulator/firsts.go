@@ -28,8 +28,8 @@ func (t *truth) firstWritten(was, is *v1beta1.GenericJobStatus) {
 // deletedUnread looks where a job has just failed, and all that is known of it followed from another's end. Nobody may delete a pod whose end may be
 // the cause, before that is read. A view of pods may be old by some seconds.
 func (t *truth) deletedUnread(o client.Object) {
-	p, is := o.(*corev1.Pod)
-	if !is || podstate.HasFinalizer(p) || !t.clockSet.IsZero() {
+	p, ok := o.(*corev1.Pod)
+	if !ok || podstate.HasFinalizer(p) || !t.clockSet.IsZero() {
 		return
 	}
 	job, _, r := t.of(p)

@@ -140,7 +140,7 @@ func (o *operator) patchGroup(ctx context.Context, group *unstructured.Unstructu
 		o.life.api.edit(k, func(have client.Object) {
 			spec := have.(*unstructured.Unstructured).Object["spec"].(map[string]any)
 			maps.Copy(spec, body.Spec)
-			if n, is := spec["minMember"].(float64); is {
+			if n, ok := spec["minMember"].(float64); ok {
 				spec["minMember"] = int64(n)
 			}
 		})

@@ -242,7 +242,7 @@ func (t *truth) reported(was, is *unstructured.Unstructured) {
 
 // removed checks the same of a Workload that the operator deletes.
 func (t *truth) removed(o client.Object) {
-	if w, is := o.(*unstructured.Unstructured); is && w.GetKind() == kindWorkload && kueue.Read(w).Reserves {
+	if w, ok := o.(*unstructured.Unstructured); ok && w.GetKind() == kindWorkload && kueue.Read(w).Reserves {
 		gone := w.DeepCopy()
 		delete(gone.Object, "status")
 		t.reported(w, gone)

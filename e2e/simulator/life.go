@@ -27,55 +27,72 @@ var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // Life is the life of one job, and of those that a user makes in its place.
 type Life struct {
-	ctx        context.Context
-	tape       *Tape
-	now        time.Time
-	api        *api
-	truth      *truth
-	kinds      []string
-	user       *trained // what the user makes
-	framework  *trained // nil if that is a plain GenericJob
-	operators  []*operator
-	idle       []*thread
-	born       int // operators so far
-	writer     *reconcile
-	late       []func()                 // calls that are carried out when their clients have given up
-	tooLate    bool                     // it is such a call that writes
-	evicting   map[types.UID]bool       // pods whose containers a kubelet has ended, before it says why
-	overdue    map[types.UID]bool       // pods that a kubelet ends for their deadline, before it says so
-	shown      map[string]int           // rare states
-	starved    map[types.UID]bool       // a process of the container ran out of memory, and it went on
-	skew       map[string]time.Duration // by which the clocks of nodes are off
-	settling   map[types.UID]bool       // pods whose containers have ended by themselves, before their kubelet says so with the phase
-	lost       map[string]bool          // nodes
-	flaps      map[string]bool          // nodes that are lost, and soon come back
-	lostAt     map[string]time.Time     // when each node was lost last
-	wakes      map[string]time.Time     // until when the kubelet of a node says that it is not Ready
-	losses     map[string]int           // how often each node was lost
-	bad        string                   // the node on which code fails; "" if there is none
-	sick       sickness                 // of nodes
-	tolerates  int64                    // for how many seconds the API has pods wait for a lost node; 0: they do not
-	nodeLost   time.Duration            // the operators' setting NodeLostAfter
-	noFlavor   bool                     // somebody has deleted the resource flavor
-	wrappers   map[types.UID]*wrapper
-	servers    servers       // the cluster's apiservers
-	oldKubelet bool          // which knows of no container that is to be started again
-	beside     string        // what runs in pods beside the code
-	forceAfter time.Duration // the operators' setting ForceReplaceAfter
-	most       int           // the operators' setting MostActions
-	policy     *policy       // nil for none
+	ctx    context.Context
+	tape   *Tape
+	now    time.Time
+	api    *api
+	truth  *truth
+	kinds  []string
+	late   []func()       // calls that are carried out when their clients have given up
+	shown  map[string]int // rare states
+	policy *policy        // nil for none
+	// trouble is true until the calm begins.
+	trouble bool
+
+	// The operators.
+	operators []*operator
+	idle      []*thread
+	born      int // operators so far
+	writer    *reconcile
+	tooLate   bool // it is a call of late that writes
+
+	// The pods.
+	evicting map[types.UID]bool // pods whose containers a kubelet has ended, before it says why
+	overdue  map[types.UID]bool // pods that a kubelet ends for their deadline, before it says so
+	starved  map[types.UID]bool // a process of the container ran out of memory, and it went on
+	settling map[types.UID]bool // pods whose containers have ended by themselves, before their kubelet says so with the phase
+	wrappers map[types.UID]*wrapper
+	// napping is true in a nap, in which no code ends of its own accord.
+	napping bool
+
+	// The nodes.
+	skew     map[string]time.Duration // by which the clocks of nodes are off
+	lost     map[string]bool          // nodes
+	flaps    map[string]bool          // nodes that are lost, and soon come back
+	lostAt   map[string]time.Time     // when each node was lost last
+	wakes    map[string]time.Time     // until when the kubelet of a node says that it is not Ready
+	losses   map[string]int           // how often each node was lost
+	noFlavor bool                     // somebody has deleted the resource flavor
+
+	// What is drawn once, or set by a scope.
+	user       *trained      // what the user makes
+	framework  *trained      // nil if that is a plain GenericJob
 	edition    int           // of the definition, if one serves the kind
 	stride     int           // which of some ways code goes on in; see stepOf
+	beside     string        // what runs in pods beside the code
+	bad        string        // the node on which code fails; "" if there is none
+	sick       sickness      // of nodes
+	tolerates  int64         // for how many seconds the API has pods wait for a lost node; 0: they do not
+	nodeLost   time.Duration // the operators' setting NodeLostAfter
+	forceAfter time.Duration // the operators' setting ForceReplaceAfter
+	most       int           // the operators' setting MostActions
+	servers    servers       // the cluster's apiservers
+	oldKubelet bool          // which knows of no container that is to be started again
+	meddling   bool          // users edit, pause, delete and delete pods
+	two        bool          // two operators may both believe to lead
+	hangs      bool          // in the calm, code never ends by itself if the job has a deadline
+	strict     bool          // policies and webhooks come and go
+	strips     bool          // users may strip pods of their finalizers
+	slow       bool          // code that is asked to stop mostly takes its grace period
+	rare       bool          // pods have rare ends and states, too
 
-	trouble, meddling, two, hangs, napping, strict, strips, slow, rare bool
-
+	// What is told and explored.
 	telling bool
 	story   []string
-
-	scope  *Scope       // nil for a life that is drawn at random
-	worked map[work]int // steps for which code has run
-	states []uint64     // of the API, after each step
-	before int          // the version of the API before the last step
+	scope   *Scope       // nil for a life that is drawn at random
+	worked  map[work]int // steps for which code has run
+	states  []uint64     // of the API, after each step
+	before  int          // the version of the API before the last step
 }
 
 // Live lives a life from a tape. The story is written if tell is true.
@@ -114,7 +131,24 @@ func Live(ctx context.Context, tape *Tape, tell bool) *Life {
 }
 
 func newLife(ctx context.Context, tape *Tape, tell bool) *Life {
-	return &Life{ctx: ctx, tape: tape, now: start, lost: map[string]bool{}, flaps: map[string]bool{}, lostAt: map[string]time.Time{}, wakes: map[string]time.Time{}, losses: map[string]int{}, evicting: map[types.UID]bool{}, settling: map[types.UID]bool{}, overdue: map[types.UID]bool{}, shown: map[string]int{}, starved: map[types.UID]bool{}, wrappers: map[types.UID]*wrapper{}, trouble: true, telling: tell}
+	return &Life{
+		ctx:      ctx,
+		tape:     tape,
+		now:      start,
+		lost:     map[string]bool{},
+		flaps:    map[string]bool{},
+		lostAt:   map[string]time.Time{},
+		wakes:    map[string]time.Time{},
+		losses:   map[string]int{},
+		evicting: map[types.UID]bool{},
+		settling: map[types.UID]bool{},
+		overdue:  map[types.UID]bool{},
+		shown:    map[string]int{},
+		starved:  map[types.UID]bool{},
+		wrappers: map[types.UID]*wrapper{},
+		trouble:  true,
+		telling:  tell,
+	}
 }
 
 // begin makes the cluster, and has the user create the job.

@@ -117,7 +117,7 @@ func (l Looks) add(from, to string) {
 func (l Looks) ofLife(life *Life) {
 	last := map[string]string{}
 	for _, ch := range life.api.trails[kindPod] {
-		if p, is := ch.now.(*corev1.Pod); is {
+		if p, ok := ch.now.(*corev1.Pod); ok {
 			last[string(p.UID)] = l.note(p, last[string(p.UID)])
 		}
 	}

@@ -87,7 +87,7 @@ func readSteps(t *testing.T) Looks {
 	defer f.Close()
 	steps := Looks{}
 	for lines := bufio.NewScanner(f); lines.Scan(); {
-		if from, to, is := strings.Cut(lines.Text(), arrow); is {
+		if from, to, ok := strings.Cut(lines.Text(), arrow); ok {
 			steps.add(from, to)
 		}
 	}

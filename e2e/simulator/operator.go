@@ -249,7 +249,7 @@ type recorder struct{ life *Life }
 
 // Eventf notes an event about an object.
 func (r *recorder) Eventf(regarding, _ runtime.Object, _, reason, _, note string, args ...any) {
-	if o, is := regarding.(client.Object); is { // else it is of a training job, told of its GenericJob's
+	if o, ok := regarding.(client.Object); ok { // else it is of a training job, told of its GenericJob's
 		r.life.truth.event(o, reason, fmt.Sprintf(note, args...))
 	}
 }

@@ -111,8 +111,8 @@ func confirm(*Tape) step {
 
 func bind(*Tape) step {
 	return step{"scheduler: bind", func(s *stage) error {
-		p, is := s.now().(*corev1.Pod)
-		if !is || p.Spec.NodeName != "" || p.DeletionTimestamp != nil {
+		p, ok := s.now().(*corev1.Pod)
+		if !ok || p.Spec.NodeName != "" || p.DeletionTimestamp != nil {
 			return nil
 		}
 		return s.bind(s.ctx, p, nodes[0])

@@ -109,7 +109,7 @@ func (l *Life) refuses(verb, what string, o client.Object) error {
 
 // count notes that a call was refused in the calm.
 func (l *Life) count(p *policy, what string) {
-	if job, is := l.api.get(key{v1beta1.KindGenericJob, jobName}).(*v1beta1.GenericJob); is && job.Status.CompletionTime != nil {
+	if job, ok := l.api.get(key{v1beta1.KindGenericJob, jobName}).(*v1beta1.GenericJob); ok && job.Status.CompletionTime != nil {
 		what += " at the end" // is asked for another reason
 	}
 	h := p.hits[what]

@@ -110,8 +110,8 @@ func (l *Life) furthest(p *corev1.Pod) string {
 
 // answers is what the wrapper of a pod reports whose order does not change; nil if it cannot be reached.
 func (l *Life) answers(p *corev1.Pod) *inplace.Report {
-	now, is := l.api.get(keyOf(p)).(*corev1.Pod)
-	if !is || now.UID != p.UID || l.lost[now.Spec.NodeName] || now.Status.Phase != corev1.PodRunning || codeEnd(now) != nil {
+	now, ok := l.api.get(keyOf(p)).(*corev1.Pod)
+	if !ok || now.UID != p.UID || l.lost[now.Spec.NodeName] || now.Status.Phase != corev1.PodRunning || codeEnd(now) != nil {
 		return nil
 	}
 	return &inplace.Report{Pod: string(p.UID), Attempt: told(now), Step: l.furthest(now), Furthest: l.furthest(now)}

@@ -74,8 +74,8 @@ func (o *operator) push(ctx context.Context, _ *v1beta1.GenericJob, p *corev1.Po
 // connect is the wrapper of a pod, if it can be reached, and the pod as it is now.
 func (o *operator) connect(p *corev1.Pod) (*wrapper, *corev1.Pod) {
 	l := o.life
-	now, is := l.api.get(keyOf(p)).(*corev1.Pod)
-	if !is || now.UID != p.UID || l.lost[now.Spec.NodeName] {
+	now, ok := l.api.get(keyOf(p)).(*corev1.Pod)
+	if !ok || now.UID != p.UID || l.lost[now.Spec.NodeName] {
 		return nil, nil
 	}
 	w := l.wraps(now)

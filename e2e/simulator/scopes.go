@@ -73,8 +73,8 @@ func (s *Scope) last() int {
 
 // isDone reports whether the job is over, nothing happened in the last step, and nothing is about to.
 func (l *Life) isDone() bool {
-	job, is := l.api.get(key{v1beta1.KindGenericJob, jobName}).(*v1beta1.GenericJob)
-	if !is || job.Status.CompletionTime == nil || l.api.version != l.before || len(l.late) > 0 {
+	job, ok := l.api.get(key{v1beta1.KindGenericJob, jobName}).(*v1beta1.GenericJob)
+	if !ok || job.Status.CompletionTime == nil || l.api.version != l.before || len(l.late) > 0 {
 		return false
 	}
 	for _, o := range l.operators {
@@ -90,8 +90,8 @@ func (l *Life) isDone() bool {
 func (l *Life) state(seen map[client.Object]uint64) uint64 {
 	sum := uint64(0)
 	for _, o := range l.api.objects {
-		one, known := seen[o]
-		if !known {
+		one, ok := seen[o]
+		if !ok {
 			one = hashOf(o)
 			seen[o] = one
 		}

@@ -11,8 +11,8 @@ import (
 // stopsServing notes that the operator deletes an auxiliary replica of a job that has finished, and whose pods stay. None that it served may
 // run on after that; one that ends just then does no harm.
 func (t *truth) stopsServing(o client.Object) {
-	p, is := o.(*corev1.Pod)
-	if !is || over(p) {
+	p, ok := o.(*corev1.Pod)
+	if !ok || over(p) {
 		return
 	}
 	job, _, _ := t.of(p)

@@ -109,7 +109,7 @@ func (o *operator) seeNodes() {
 }
 
 // knows reports whether the operator of the reconcile that writes knew of the present conditions when that began.
-func (t *truth) knows() (o *operator, is bool) {
+func (t *truth) knows() (o *operator, ok bool) {
 	w := t.life.writer
 	if w == nil { // somebody else writes
 		return nil, false
@@ -119,8 +119,8 @@ func (t *truth) knows() (o *operator, is bool) {
 
 // keepsOffSick checks that a new pod keeps off a sick node, if its job avoids no other.
 func (t *truth) keepsOffSick(p *corev1.Pod, job *v1beta1.GenericJob, rec *record) {
-	o, is := t.knows()
-	if !is || job.Spec.AvoidNodes == nil || len(job.Status.AvoidedNodes) > 0 || t.overtaken(job.ResourceVersion, rec.writer) {
+	o, ok := t.knows()
+	if !ok || job.Spec.AvoidNodes == nil || len(job.Status.AvoidedNodes) > 0 || t.overtaken(job.ResourceVersion, rec.writer) {
 		return
 	}
 	for _, node := range nodes {
@@ -133,12 +133,12 @@ func (t *truth) keepsOffSick(p *corev1.Pod, job *v1beta1.GenericJob, rec *record
 // faultsWritten checks that each node is avoided for something that happened, and that counts for this job.
 func (t *truth) faultsWritten(job *v1beta1.GenericJob) {
 	s, policy := &job.Status, job.Spec.AvoidNodes
-	o, is := t.knows()
+	o, ok := t.knows()
 	for _, n := range s.AvoidedNodes {
 		own := speaking(job, n.Node)
 		switch needs := int(leastFailures(policy)); {
 		case n.Reason == v1beta1.AvoidCondition:
-			if is && !o.sick[n.Node] && job.DeletionTimestamp == nil { // of a job that is being deleted nothing is planned, so its status keeps what it has
+			if ok && !o.sick[n.Node] && job.DeletionTimestamp == nil { // of a job that is being deleted nothing is planned, so its status keeps what it has
 				t.violated("a node is avoided for nothing", "node %s has no condition any more", n.Node)
 			}
 		case n.Until == nil || own >= needs || own+t.life.toldBy(n.Node) >= needs:

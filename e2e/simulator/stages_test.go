@@ -48,7 +48,7 @@ func (s *stage) empty() client.Object {
 
 // handle only names the object.
 func (s *stage) handle() client.Object {
-	if _, is := s.template.(*corev1.Pod); is {
+	if _, ok := s.template.(*corev1.Pod); ok {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: s.template.GetNamespace(), Name: s.template.GetName()}}
 	}
 	return s.empty()
@@ -138,7 +138,7 @@ func normal(o client.Object) map[string]any {
 	delete(all, "kind")
 	delete(all, "apiVersion")
 	status, _ := all["status"].(map[string]any)
-	if _, is := o.(*corev1.Pod); is {
+	if _, ok := o.(*corev1.Pod); ok {
 		delete(meta, "generation") // older apiservers give pods none
 		for _, derived := range []string{"qosClass", "podIPs", "hostIPs"} {
 			delete(status, derived)
@@ -228,7 +228,7 @@ func clean(o client.Object) {
 	o.SetGeneration(0)
 	o.SetCreationTimestamp(metav1.Time{})
 	o.SetManagedFields(nil)
-	if p, is := o.(*corev1.Pod); is {
+	if p, ok := o.(*corev1.Pod); ok {
 		p.Status = corev1.PodStatus{}
 	}
 }

@@ -51,8 +51,8 @@ func (o *operator) version(ctx context.Context) (string, error) {
 
 // refusesRules is the error of an older apiserver for a pod with restart rules. They are not the user's: no job may fail by it.
 func (l *Life) refusesRules(o client.Object) error {
-	p, is := o.(*corev1.Pod)
-	if !is || !hasRules(p) || !l.isOld() {
+	p, ok := o.(*corev1.Pod)
+	if !ok || !hasRules(p) || !l.isOld() {
 		return nil
 	}
 	return apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind(kindPod).GroupKind(), p.Name, field.ErrorList{

@@ -200,12 +200,12 @@ func (f File) differs(from File) bool {
 // since are the files that are new or other than before, and those that are gone.
 func (s Snapshot) since(before Snapshot) (changed, gone []string) {
 	for name, file := range s {
-		if had, has := before[name]; !has || had.differs(file) {
+		if had, ok := before[name]; !ok || had.differs(file) {
 			changed = append(changed, name)
 		}
 	}
 	for name := range before {
-		if _, has := s[name]; !has {
+		if _, ok := s[name]; !ok {
 			gone = append(gone, name)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/exit"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/plural"
 	"github.com/genericjob/genericjob/cmd/wrapper/develop"
 )
 
@@ -150,7 +151,7 @@ func lasting(ctx context.Context) (lasts context.Context, begin func() bool, end
 // bring notes files that pods get. It returns those that were brought ever and are gone here, and of them those that pods were not told of.
 func (w *Work) bring(changed []string, files Snapshot) (gone, fresh []string) {
 	for name := range w.everSent {
-		if _, has := files[name]; !has {
+		if _, ok := files[name]; !ok {
 			gone = append(gone, name)
 		}
 	}
@@ -232,7 +233,7 @@ func joined(failed []error) error {
 // tell says what was done.
 func (w *Work) tell(changed, gone, waits []string, replicas int, took time.Duration) {
 	if w.Folder != nil {
-		fmt.Fprintf(w.Out, "synced %s into %s of %s", counted(len(changed), "file"), w.Folder.Dir, counted(replicas, "replica"))
+		fmt.Fprintf(w.Out, "synced %s into %s of %s", plural.Count(len(changed), "file"), w.Folder.Dir, plural.Count(replicas, "replica"))
 		if len(changed) > 0 && len(changed) <= mostNamed {
 			fmt.Fprintf(w.Out, ": %s", strings.Join(changed, ", "))
 		}
@@ -243,7 +244,7 @@ func (w *Work) tell(changed, gone, waits []string, replicas int, took time.Durat
 	}
 	switch {
 	case w.Restarts:
-		fmt.Fprintf(w.Out, "the code has begun again in %s after %.1f s; that counts as no restart\n", counted(replicas-len(waits), "replica"), took.Seconds())
+		fmt.Fprintf(w.Out, "the code has begun again in %s after %.1f s; that counts as no restart\n", plural.Count(replicas-len(waits), "replica"), took.Seconds())
 	default:
 		fmt.Fprintf(w.Out, "the code runs on as it was begun: `%s` begins it again\n", w.RestartCommand)
 	}
@@ -254,13 +255,6 @@ func (w *Work) tell(changed, gone, waits []string, replicas int, took time.Durat
 		w.warnedOfNewPods = true
 		fmt.Fprintln(w.Err, "A new pod has the code of its image again: after a drain, a lost node, a pause, or a restart that replaces pods. Build an image once the code is right")
 	}
-}
-
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 func sorted(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }

@@ -101,7 +101,7 @@ func Types(job client.Object) (names []string) {
 
 // Scale sets the number of replicas of a type; with type "", that of the only type, or of an elastic job as a whole.
 func Scale(job client.Object, replicaType string, n int32) (client.Patch, error) {
-	if elastic, is := job.(*v1beta1.PyTorchTrainingJob); is && elastic.Spec.Elastic.IsOn() {
+	if elastic, ok := job.(*v1beta1.PyTorchTrainingJob); ok && elastic.Spec.Elastic.IsOn() {
 		if replicaType != "" {
 			return nil, exit.Usagef("job %s is elastic: its types share its replicas by scalingWeight; leave %q out", job.GetName(), replicaType)
 		}

@@ -137,7 +137,7 @@ func (c Containers) in(f *jobs.Family) (found []place, err error) {
 			continue
 		}
 		template, path, same := templateOf(f, i, name)
-		if at, is := container(template, c.Container, mains[strings.ToLower(name)], template.Annotations[v1beta1.AnnotationDefaultContainer]); is {
+		if at, ok := container(template, c.Container, mains[strings.ToLower(name)], template.Annotations[v1beta1.AnnotationDefaultContainer]); ok {
 			at.replicaType, at.path = name, path+at.path
 			at.same = append(same, operation{"test", at.path + "/name", at.container.Name})
 			found = append(found, at)

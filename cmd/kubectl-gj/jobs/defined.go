@@ -35,8 +35,8 @@ func Defined(kind schema.GroupVersionKind) *Kind {
 
 // IsDefined reports whether no more is known of the kind than Defined says.
 func (f *Family) IsDefined() bool {
-	_, is := f.Job.(*unstructured.Unstructured)
-	return is
+	_, ok := f.Job.(*unstructured.Unstructured)
+	return ok
 }
 
 // mayBeJob reports whether a kind can be one of jobs: those of Kubernetes cannot.

@@ -94,7 +94,7 @@ func get(ctx context.Context, c client.Reader, namespace, name string, kind *Kin
 
 // ownerOf is what owns a GenericJob; nil if nothing does.
 func ownerOf(job client.Object) *metav1.OwnerReference {
-	if _, is := job.(*v1beta1.GenericJob); !is {
+	if _, ok := job.(*v1beta1.GenericJob); !ok {
 		return nil
 	}
 	return metav1.GetControllerOf(job)
@@ -114,8 +114,8 @@ func (f *Family) Reread(ctx context.Context, c client.Reader) (*Family, error) {
 
 // family reads what belongs to a job.
 func family(ctx context.Context, c client.Reader, kind *Kind, job client.Object) (*Family, error) {
-	gj, is := job.(*v1beta1.GenericJob)
-	if !is {
+	gj, ok := job.(*v1beta1.GenericJob)
+	if !ok {
 		gj = &v1beta1.GenericJob{}
 		err := c.Get(ctx, client.ObjectKeyFromObject(job), gj)
 		if client.IgnoreNotFound(err) != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -44,15 +45,20 @@ func (k *Kind) IsKubeflow() bool { return k.Group == kubeflow.GroupVersion.Group
 // shortNames are those of the kinds that have one. A kind is served as soon as a translator is in one of the lists All.
 var shortNames = map[string]string{"TensorFlowTrainingJob": "tj", "PyTorchTrainingJob": "pj", v1beta1.KindGenericJob: "gj"}
 
-// Kinds are all kinds, those first that own GenericJobs.
-func Kinds() []*Kind {
+// Kinds returns all kinds, those first that own GenericJobs.
+func Kinds() []*Kind { return allKinds() }
+
+// allKinds makes the kinds once, for each takes a scheme.
+var allKinds = sync.OnceValue(makeKinds)
+
+func makeKinds() []*Kind {
 	var kinds []*Kind
 	for _, f := range append(translators.All(), kubeflowtranslators.All("", false)...) {
 		kinds = append(kinds, &Kind{GroupVersionKind: kindOf(f), Framework: &f})
 	}
 	kinds = append(kinds, &Kind{GroupVersionKind: v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob)})
 	for _, k := range kinds {
-		if short, has := shortNames[k.Kind]; has {
+		if short, ok := shortNames[k.Kind]; ok {
 			k.names = append(k.names, short)
 		}
 		name := strings.ToLower(k.Kind)
@@ -64,7 +70,7 @@ func Kinds() []*Kind {
 	return kinds
 }
 
-// kindOf is the kind that a framework compiles jobs of.
+// kindOf returns the kind that a framework compiles jobs of.
 func kindOf(f framework.Registration) schema.GroupVersionKind {
 	scheme := runtime.NewScheme()
 	err := f.AddToScheme(scheme)
@@ -75,11 +81,12 @@ func kindOf(f framework.Registration) schema.GroupVersionKind {
 	return kind
 }
 
-// ByKind is the kind of an object; nil if it is none of ours.
+// ByKind returns the kind of an object; nil if it is none of ours.
 func ByKind(kind schema.GroupVersionKind) *Kind {
-	kinds := Kinds()
-	if i := slices.IndexFunc(kinds, func(k *Kind) bool { return k.GroupVersionKind == kind }); i >= 0 {
-		return kinds[i]
+	for _, k := range Kinds() {
+		if k.GroupVersionKind == kind {
+			return k
+		}
 	}
 	return nil
 }
@@ -94,14 +101,14 @@ type Name struct {
 
 // ParseName reads a job's name.
 func ParseName(text string) (Name, error) {
-	kind, name, both := strings.Cut(text, "/")
-	if !both {
+	kind, name, ok := strings.Cut(text, "/")
+	if !ok {
 		kind, name = "", text
 	}
 	if name == "" || strings.Contains(name, "/") {
 		return Name{}, exit.Usagef("%q names no job: want NAME or KIND/NAME, as in pj/mnist", text)
 	}
-	if !both {
+	if !ok {
 		return Name{Name: name}, nil
 	}
 	for _, k := range Kinds() {

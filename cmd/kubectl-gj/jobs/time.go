@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/plural"
 	"github.com/genericjob/genericjob/kernel/status"
 )
 
@@ -58,14 +59,10 @@ func productive(t *v1beta1.JobTime, until v1beta1.TimeShares) string {
 
 // times is how often something happened, if that is known of this cause alone.
 func times(n int32, known bool, what string) string {
-	switch {
-	case !known || n == 0:
+	if !known || n == 0 {
 		return what + "s"
-	case n == 1:
-		return "1 " + what
-	default:
-		return fmt.Sprintf("%d %ss", n, what)
 	}
+	return plural.Count(n, what)
 }
 
 // Spell says a time in its two largest units, as in 1 h 20 min.

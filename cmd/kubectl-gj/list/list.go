@@ -75,7 +75,7 @@ var waits = []string{corev1.PodReasonUnschedulable, corev1.PodReasonSchedulingGa
 func lastFailure(f *jobs.Family) string {
 	if pod, event := f.Warning(); pod != nil {
 		brief := *event
-		if _, cause, both := strings.Cut(event.Message, " : "); both { // which volume it is about is told by `why`
+		if _, cause, ok := strings.Cut(event.Message, " : "); ok { // which volume it is about is told by `why`
 			brief.Message = cause
 		}
 		return tree.Warned(&brief)

@@ -169,9 +169,9 @@ func hasReplica(f *jobs.Family, name string, types bool) error {
 	for i := range f.GenericJob.Spec.ReplicaSpecs {
 		r := &f.GenericJob.Spec.ReplicaSpecs[i]
 		n := spec.Replicas(f.GenericJob, r)
-		text, is := strings.CutPrefix(name, r.Type+"-")
+		text, ok := strings.CutPrefix(name, r.Type+"-")
 		rank, err := strconv.Atoi(text)
-		if types && name == r.Type || is && err == nil && rank < n && isRankOf(r.Type, name) {
+		if types && name == r.Type || ok && err == nil && rank < n && isRankOf(r.Type, name) {
 			return nil
 		}
 		if have = append(have, r.Type+"-0"); n > 1 {
@@ -186,6 +186,6 @@ func hasReplica(f *jobs.Family, name string, types bool) error {
 
 // isRankOf reports whether a name is a replica's of a type.
 func isRankOf(replicaType, name string) bool {
-	rank, is := strings.CutPrefix(name, replicaType+"-")
-	return is && rank != "" && strings.Trim(rank, "0123456789") == ""
+	rank, ok := strings.CutPrefix(name, replicaType+"-")
+	return ok && rank != "" && strings.Trim(rank, "0123456789") == ""
 }

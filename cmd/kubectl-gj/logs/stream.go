@@ -165,7 +165,7 @@ func (p *Printer) measure(sources []Source) {
 	}
 	for _, s := range sources {
 		p.width = max(p.width, len(s.Name))
-		if _, known := p.order[s.Name]; !known {
+		if _, ok := p.order[s.Name]; !ok {
 			p.order[s.Name] = len(p.order)
 		}
 	}

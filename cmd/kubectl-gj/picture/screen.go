@@ -28,7 +28,7 @@ type screen struct {
 // wrong.
 func (s *screen) write(text string) error {
 	for len(text) > 0 {
-		if rest, is := strings.CutPrefix(text, "\x1b["); is {
+		if rest, ok := strings.CutPrefix(text, "\x1b["); ok {
 			end := strings.IndexFunc(rest, func(r rune) bool { return r >= '@' })
 			if end < 0 {
 				return errors.New("an escape sequence is cut off")

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/plural"
 )
 
 // The measures of a chart.
@@ -152,14 +154,6 @@ func (c *chart) fit(runs [][]at) bool {
 	return len(runs) > 0
 }
 
-// counted is a number of things.
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 // mostRuns is how many runs have a line of their own: of more, the last ones. A file of many restarts stays small.
 const mostRuns = 30
 
@@ -167,7 +161,7 @@ const mostRuns = 30
 func (c *chart) draw(runs [][]at, x scale) {
 	y := newScale(c.low.y, c.high.y, 5)
 	c.YTicks = y.ticks(c.Bottom, -chartTall)
-	c.Desc = fmt.Sprintf("%s: %s from %s to %s, in %s.", c.Title, c.YName, numeral(c.low.y, y.step/100), numeral(c.high.y, y.step/100), counted(len(runs), "run"))
+	c.Desc = fmt.Sprintf("%s: %s from %s to %s, in %s.", c.Title, c.YName, numeral(c.low.y, y.step/100), numeral(c.high.y, y.step/100), plural.Count(len(runs), "run"))
 	first := max(0, len(runs)-mostRuns)
 	for i, run := range runs[first:] {
 		line := Line{Is: []string{"solid", "dashed", "dotted"}[(first+i)%3], Title: fmt.Sprintf("run %d", first+i+1)}

@@ -12,6 +12,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/logs"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/plural"
 	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
@@ -94,7 +95,7 @@ func (in *Input) between() *Between {
 	_, to := in.window()
 	for _, e := range in.History.Entries {
 		row := BetweenRow{Is: state(e.Kind.TimeCause()), What: string(e.Kind), Begin: stamp(e.Begin.Time), Took: spell(to.Sub(e.Begin.Time)), Node: e.Node,
-			Restarts: number(e.Restarts), Cause: string(e.Cause), Words: e.Message, Open: e.End == nil}
+			Restarts: unlessZero(e.Restarts), Cause: string(e.Cause), Words: e.Message, Open: e.End == nil}
 		if e.End != nil {
 			row.Took = spell(e.End.Sub(e.Begin.Time))
 		}
@@ -112,7 +113,7 @@ func (in *Input) between() *Between {
 	for _, s := range in.History.Earlier {
 		text := fmt.Sprintf("%d of kind %s, %s in all", s.Count, s.Kind, jobs.Spell(s.Seconds))
 		if s.Restarts > 0 {
-			text += ", " + counted(int(s.Restarts), "restart")
+			text += ", " + plural.Count(s.Restarts, "restart")
 		}
 		b.Earlier = append(b.Earlier, text)
 	}

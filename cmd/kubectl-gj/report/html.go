@@ -73,7 +73,7 @@ func (m *markup) table(caption string, columns ...string) {
 	m.putIf("<caption>%s</caption>\n", caption)
 	m.put("<tr>")
 	for _, name := range columns {
-		if number, is := strings.CutPrefix(name, "#"); is {
+		if number, ok := strings.CutPrefix(name, "#"); ok {
 			m.put("<th scope=\"col\" class=\"n\">%s</th>", number)
 		} else {
 			m.put("<th scope=\"col\">%s</th>", name)

@@ -74,7 +74,7 @@ func (in *Input) told() (out []mark) {
 	}
 	if in.History != nil {
 		for _, e := range in.History.Entries {
-			if letter, has := ofKind[e.Kind]; has {
+			if letter, ok := ofKind[e.Kind]; ok {
 				out = append(out, mark{e.Pod, e.Begin.Time, letter, wordsOf(&e), true})
 			}
 		}

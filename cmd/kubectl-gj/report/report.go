@@ -77,16 +77,16 @@ func (p *Page) facts(in *Input) {
 	} else {
 		add("Age", jobs.Spell(int64(to.Sub(from)/time.Second)))
 	}
-	add("Counted restarts", number(s.BackoffCount))
-	add("Disruptions", number(s.DisruptionCount))
-	add("Restarts that rules except", number(s.ExceptedCount))
+	add("Counted restarts", unlessZero(s.BackoffCount))
+	add("Disruptions", unlessZero(s.DisruptionCount))
+	add("Restarts that rules except", unlessZero(s.ExceptedCount))
 	if in.Family.GenericJob != nil && in.Family.GenericJob.Spec.RestartScope == v1beta1.RestartScopeJob {
 		add("Job attempt", fmt.Sprint(s.JobAttempt))
 	}
 }
 
-// number is a number that is worth telling; "" for 0.
-func number[N int32 | int64](n N) string {
+// unlessZero returns a number that is worth telling; "" for 0.
+func unlessZero[N int32 | int64](n N) string {
 	if n == 0 {
 		return ""
 	}

@@ -32,14 +32,14 @@ func Read(manifest io.Reader, all bool) (made []Made, skipped []string, err erro
 	made, defined := define(documents)
 	for _, d := range documents {
 		kind := jobs.ByKind(d.kind)
-		its, has := defined[d.kind]
+		its, ok := defined[d.kind]
 		if kind == nil {
 			kind = its
 		}
 		switch {
 		case kind != nil:
 			made = append(made, read(kind, d, all))
-		case !has && d.kind != trainingFramework && d.kind != crd:
+		case !ok && d.kind != trainingFramework && d.kind != crd:
 			skipped = append(skipped, d.kind.Kind)
 		}
 	}

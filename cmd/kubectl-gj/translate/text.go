@@ -24,7 +24,7 @@ func (m *Made) Lines() []string {
 	}
 	gj, _ := m.Job.(*v1beta1.GenericJob)
 	for i, o := range m.Objects {
-		if made, is := o.(*v1beta1.GenericJob); is {
+		if made, ok := o.(*v1beta1.GenericJob); ok {
 			gj = made
 		}
 		bend := "├─ "

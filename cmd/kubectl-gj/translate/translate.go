@@ -44,8 +44,8 @@ func Of(kind *jobs.Kind, job client.Object, all bool) Made {
 	if job.GetNamespace() == "" {
 		job.SetNamespace(metav1.NamespaceDefault)
 	}
-	gj, is := job.(*v1beta1.GenericJob)
-	if !is {
+	gj, ok := job.(*v1beta1.GenericJob)
+	if !ok {
 		program, err := training.Compile(*kind.Framework, kind.Kind, job)
 		if m.Err = err; err != nil {
 			return m
@@ -111,7 +111,7 @@ func (m *Made) add(gj *v1beta1.GenericJob, all bool) {
 	if versions := build.GangVersions(gj); len(versions) > 0 {
 		m.Objects = append(m.Objects, build.GangObject(gj, group, versions[0]))
 	}
-	builder := build.NewBuilder(gj, build.Run{Gang: number(gj)})
+	builder := build.NewBuilder(gj, build.Run{Gang: firstNumber(gj)})
 	for _, task := range spec.ReplicaTypes(gj, false) {
 		n := task.N
 		if !all {
@@ -135,8 +135,8 @@ func least(gj *v1beta1.GenericJob) int {
 	return n
 }
 
-// number is that of the first group, where groups have numbers.
-func number(gj *v1beta1.GenericJob) int32 {
+// firstNumber returns that of the first group, where groups have numbers.
+func firstNumber(gj *v1beta1.GenericJob) int32 {
 	if build.GroupsAreImmutable(gj) {
 		return 1
 	}

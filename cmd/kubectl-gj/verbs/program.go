@@ -218,9 +218,9 @@ func (p *program) write(o output, value any) error {
 }
 
 // terminal is the width of the terminal that is written to; false if it is none.
-func (p *program) terminal() (width int, is bool) {
-	file, is := p.raw.Out.(*os.File)
-	if !is || !term.IsTerminal(int(file.Fd())) {
+func (p *program) terminal() (width int, ok bool) {
+	file, ok := p.raw.Out.(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) {
 		return 0, false
 	}
 	width, _, err := term.GetSize(int(file.Fd()))
@@ -232,6 +232,6 @@ func (p *program) terminal() (width int, is bool) {
 
 // colours reports whether to write in colours.
 func (p *program) colours() bool {
-	_, is := p.terminal()
-	return is && os.Getenv("NO_COLOR") == ""
+	_, ok := p.terminal()
+	return ok && os.Getenv("NO_COLOR") == ""
 }

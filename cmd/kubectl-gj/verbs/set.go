@@ -49,7 +49,7 @@ func (p *program) setImage(s *setting) *cobra.Command {
 		ValidArgsFunction: p.names,
 		RunE: func(c *cobra.Command, args []string) error {
 			image := args[1]
-			if container, of, both := strings.Cut(image, "="); both { // as `kubectl set image` has it
+			if container, of, ok := strings.Cut(image, "="); ok { // as `kubectl set image` has it
 				if s.Container != "" && s.Container != container {
 					return exit.Usagef("%q names another container than --container, which is %q", image, s.Container)
 				}

@@ -100,12 +100,12 @@ func (p *program) scale() *cobra.Command {
 		Args:              args(2, 2, "the NAME of a job and a number of replicas"),
 		ValidArgsFunction: p.names,
 		RunE: func(c *cobra.Command, args []string) error {
-			replicaType, text, both := strings.Cut(args[1], "=")
-			if !both {
+			replicaType, text, ok := strings.Cut(args[1], "=")
+			if !ok {
 				replicaType, text = "", args[1]
 			}
 			n, err := strconv.ParseInt(text, 10, 32)
-			if err != nil || n < 1 || both && replicaType == "" {
+			if err != nil || n < 1 || ok && replicaType == "" {
 				return exit.Usagef("%q is no number of replicas: want N or TYPE=N, N being 1 or more", args[1])
 			}
 			s, f, err := p.find(c.Context(), args[0])

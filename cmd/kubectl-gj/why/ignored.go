@@ -25,7 +25,7 @@ const others = ". Where the operator has --avoid-nodes, that does for jobs witho
 // Ignored says which fields of a job have no effect, and what to do about each. The operator tells it in events when the job begins, and
 // Kubernetes soon forgets those. So the operator's own code is asked again.
 func Ignored(f *jobs.Family, now time.Time) []string {
-	if job, is := f.Job.(*v1beta1.GenericJob); is {
+	if job, ok := f.Job.(*v1beta1.GenericJob); ok {
 		return ignoredBy(job, now)
 	}
 	if f.IsDefined() { // only the operator can compile it

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/plural"
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
@@ -50,7 +51,7 @@ func (q question) notAvoided() (text string) {
 		case q.GenericJob.Spec.AvoidNodes == nil:
 			text += q.toldOf(n.Node)
 		case policy.Avoids(&n):
-			text += fmt.Sprintf(" Node %s had %s and is not avoided: %s", n.Node, number(int32(len(n.Times)), "failure"), q.noMore(policy))
+			text += fmt.Sprintf(" Node %s had %s and is not avoided: %s", n.Node, plural.Count(len(n.Times), "failure"), q.noMore(policy))
 		}
 	}
 	return text

@@ -58,8 +58,8 @@ func policyOf(text []byte) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		_, is := d["kind"]
-		manifest = manifest || is
+		_, ok := d["kind"]
+		manifest = manifest || ok
 		for _, path := range []string{"failurePolicy", "spec.failurePolicy", "spec.runPolicy.failurePolicy"} {
 			if policy := at(d, path); policy != nil {
 				raw, err := yaml.Marshal(policy)

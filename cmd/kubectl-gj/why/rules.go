@@ -11,6 +11,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/plural"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/tree"
 	"github.com/genericjob/genericjob/kernel"
 	"github.com/genericjob/genericjob/kernel/ledger"
@@ -159,6 +160,6 @@ func noProgress(job *v1beta1.GenericJob, rounds int32, series *v1beta1.NoProgres
 	case series.Rounds >= rounds:
 		return fmt.Sprintf("noProgress fails the job: %d failures in a row had one cause and no newer step, and rounds is %d.", series.Rounds, rounds)
 	default:
-		return fmt.Sprintf("noProgress does not fail the job yet: %s in a row had one cause and no newer step, and rounds is %d.", number(series.Rounds, "failure"), rounds)
+		return fmt.Sprintf("noProgress does not fail the job yet: %s in a row had one cause and no newer step, and rounds is %d.", plural.Count(series.Rounds, "failure"), rounds)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/plural"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/tree"
 )
 
@@ -38,11 +39,11 @@ type Answer struct {
 // Text is the paragraph, and what is ignored and the losses in lines below it.
 func (a Answer) Text() string {
 	head := a.Job + ": " + cmp.Or(string(a.Phase), "not seen by the operator yet") + "."
-	time := ""
+	timeText := ""
 	if a.Time != "" {
-		time = "Time: " + a.Time + "."
+		timeText = "Time: " + a.Time + "."
 	}
-	text := strings.Join(strings.Fields(strings.Join([]string{head, a.Why, a.Do, time, sentence(a.Recovery)}, " ")), " ")
+	text := strings.Join(strings.Fields(strings.Join([]string{head, a.Why, a.Do, timeText, sentence(a.Recovery)}, " ")), " ")
 	for _, line := range a.Ignored {
 		text += "\nIgnored: " + sentence(strings.Join(strings.Fields(line), " "))
 	}
@@ -232,11 +233,11 @@ func (q question) count() string {
 	s := q.Status()
 	excepted := ""
 	if s.ExceptedCount > 0 {
-		excepted = ", and " + number(s.ExceptedCount, "restart") + " that rules do not count"
+		excepted = ", and " + plural.Count(s.ExceptedCount, "restart") + " that rules do not count"
 	} else if s.BackoffCount+s.DisruptionCount == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" It had %s and %s%s.", number(s.BackoffCount, "counted restart"), number(s.DisruptionCount, "disruption"), excepted)
+	return fmt.Sprintf(" It had %s and %s%s.", plural.Count(s.BackoffCount, "counted restart"), plural.Count(s.DisruptionCount, "disruption"), excepted)
 }
 
 // lastFailure says how the last replica failed, if any did.
@@ -268,11 +269,4 @@ func (q question) leaving() string {
 		more = fmt.Sprintf(" and %d more", len(names)-3)
 	}
 	return fmt.Sprintf(" Terminating: %s%s.", strings.Join(names[:min(3, len(names))], ", "), more)
-}
-
-func number(n int32, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

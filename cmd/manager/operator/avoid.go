@@ -10,13 +10,13 @@ import (
 	"github.com/genericjob/genericjob/controllers/badnodes"
 )
 
-// setNodeConditions is the flag --avoid-node-conditions.
+// setNodeConditions reads the flag --avoid-node-conditions.
 func (c *config) setNodeConditions(text string) (err error) {
 	c.options.BadNodes.Conditions, err = badnodes.ParseConditions(text)
 	return err
 }
 
-// setAvoidNodes is the flag --avoid-nodes. It takes what the CRD takes in a job.
+// setAvoidNodes reads the flag --avoid-nodes. It takes what the CRD takes in a job.
 func (c *config) setAvoidNodes(text string) error {
 	a := &v1beta1.AvoidNodes{}
 	for part := range strings.SplitSeq(text, ",") {
@@ -43,6 +43,7 @@ func (c *config) setAvoidNodes(text string) error {
 	return nil
 }
 
+// countIn reads a whole number within bounds.
 func countIn(text string, least, most int32) (*int32, error) {
 	n, err := strconv.ParseInt(text, 10, 32)
 	if err != nil || int32(n) < least || int32(n) > most {

@@ -17,7 +17,7 @@ const (
 	podNamespace = "POD_NAMESPACE"
 )
 
-// ownImage is the image that the operator runs from, by its own pod: it holds the wrapper of pods that restart in place, too. It is
+// ownImage returns the image that the operator runs from, by its own pod: it holds the wrapper of pods that restart in place, too. It returns
 // "" where the operator does not run in a pod.
 func ownImage(ctx context.Context, r client.Reader) (string, error) {
 	key := client.ObjectKey{Namespace: os.Getenv(podNamespace), Name: os.Getenv(podName)}

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// setNamespaces is the flag --namespaces. What names no namespace is an error: an operator of one tenant's that a mistake made
+// setNamespaces reads the flag --namespaces. What names no namespace is an error: an operator of one tenant's that a mistake made
 // everybody's would be worse than none.
 func (c *config) setNamespaces(names string) error {
 	for name := range strings.SplitSeq(names, ",") {

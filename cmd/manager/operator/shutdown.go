@@ -20,7 +20,7 @@ const (
 	lastOfAll     = lastRunnables + 2*lastLeaseCall + 100*time.Millisecond
 )
 
-// ended is the error of a manager that has ended. One that was told to, and has not waited for all that was under way, has not failed: a
+// ended returns the error of a manager that has ended. One that was told to, and has not waited for all that was under way, has not failed: a
 // machine may stall for longer than an operator may take, and what is left is no more than one leaves that is killed.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded) {
@@ -30,7 +30,7 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// brief is the configuration for the calls about the lease. Once the operator ends, each of them is given little time:
+// brief returns the configuration for the calls about the lease. Once the operator ends, each of them is given little time:
 // an apiserver that hangs would hold the process for ten seconds otherwise. The lease then simply runs out.
 func brief(ctx context.Context, cfg *rest.Config) *rest.Config {
 	cfg = rest.CopyConfig(cfg)

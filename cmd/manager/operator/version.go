@@ -13,12 +13,12 @@ var linkedVersion, linkedCommit string
 
 const module = "github.com/genericjob/genericjob"
 
-// about is what --version prints.
+// about returns what --version prints.
 func about() string {
 	return fmt.Sprintf("genericjob %s %s %s/%s", built().Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
-// built is what the metrics say of the build.
+// built returns what the metrics say of the build.
 func built() metrics.Build {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -27,7 +27,7 @@ func built() metrics.Build {
 	return metrics.Build{Version: versionOf(linkedVersion, info), Commit: commitOf(linkedCommit, info), Go: runtime.Version()}
 }
 
-// commitOf is what the linker was told, or else what Go has read from the checkout.
+// commitOf returns what the linker was told, or else what Go has read from the checkout.
 func commitOf(linked string, info *debug.BuildInfo) string {
 	if linked != "" {
 		return linked
@@ -40,7 +40,7 @@ func commitOf(linked string, info *debug.BuildInfo) string {
 	return ""
 }
 
-// versionOf is what the linker was told, or else what Go knows of the module that the program was built from. A program
+// versionOf returns what the linker was told, or else what Go knows of the module that the program was built from. A program
 // with further frameworks tells the version of the operator in it.
 func versionOf(linked string, info *debug.BuildInfo) string {
 	if linked != "" {

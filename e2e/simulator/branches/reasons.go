@@ -28,7 +28,7 @@ var reasons = map[place]reason{
 
 // withoutAPIServer are the packages of controllers whose tests need no apiserver.
 var withoutAPIServer = []string{
-	"./controllers/calls", "./controllers/dependents", "./controllers/jobs", "./controllers/memory", "./controllers/metrics", "./controllers/training", "./controllers/wake",
+	"./controllers/calls", "./controllers/dependents", "./controllers/jobs", "./controllers/metrics", "./controllers/remember", "./controllers/training", "./controllers/wake",
 }
 
 // testedBy says which tests run the branches of a folder of controllers that no life takes.
@@ -41,8 +41,8 @@ var testedBy = map[string]string{
 	"controllers/definitions": "no life runs it. `definitions_test.go` and `definitions_kind_test.go` of `controllers` do, beside an apiserver.",
 	"controllers/dependents":  "its own test bounds what is read. `tensorboard_test.go` and `kubeflow_test.go` of `controllers` have the objects made.",
 	"controllers/jobs":        "its own tests ask pods over the network. Tests of `controllers` run its caches and watches beside an apiserver.",
-	"controllers/memory":      "its own test.",
 	"controllers/metrics":     "its own tests count on a clock of their own. `metrics_test.go` of `controllers` reads what an operator serves.",
+	"controllers/remember":    "its own test.",
 	"controllers/training":    "its own tests refuse marks and updates. `kubeflow_test.go`, `sshkeys_test.go` and others of `controllers` run it beside an apiserver.",
 	"controllers/wake":        "its own tests gather events and note writes. Tests of `controllers` run its watches beside an apiserver.",
 	"controllers/wiring":      "every test of `controllers` starts the operator by it.",
@@ -57,7 +57,7 @@ func functionAt(file, line string) string {
 	}
 	n, _ := strconv.Atoi(line)
 	for _, d := range parsed.Decls {
-		if f, is := d.(*ast.FuncDecl); is && fset.Position(f.Pos()).Line <= n && n <= fset.Position(f.End()).Line {
+		if f, ok := d.(*ast.FuncDecl); ok && fset.Position(f.Pos()).Line <= n && n <= fset.Position(f.End()).Line {
 			return f.Name.Name
 		}
 	}

@@ -135,7 +135,7 @@ func (m mutant) run(s search) (string, error) {
 	if err := errors.Join(os.WriteFile(file, text, 0o600), os.WriteFile(overlay, list, 0o600)); err != nil {
 		return "", err
 	}
-	if t, has := s.tests[m.Name]; has {
+	if t, ok := s.tests[m.Name]; ok {
 		return t.fall(overlay)
 	}
 	if out, err := exec.Command("go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", program, "./e2e/simulator").CombinedOutput(); err != nil {

@@ -51,7 +51,7 @@ func (t table) writeTable(ran map[string]string) error {
 	}
 	inside := t.head
 	for _, m := range mutants {
-		if row, is := ran[m.Name]; is {
+		if row, ok := ran[m.Name]; ok {
 			rows[m.Name] = row
 		}
 		inside += rows[m.Name]

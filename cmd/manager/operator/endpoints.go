@@ -37,7 +37,7 @@ func servePorts(mgr ctrl.Manager, c config) error {
 	)
 }
 
-// metricsFor serves the metrics to who may get /metrics.
+// metricsFor returns a handler that shows the metrics to who may get /metrics.
 func metricsFor(mgr ctrl.Manager) (http.Handler, error) {
 	filter, err := filters.WithAuthenticationAndAuthorization(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {

@@ -1,4 +1,4 @@
-package memory_test
+package remember_test
 
 import (
 	"testing"
@@ -8,11 +8,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/genericjob/genericjob/controllers/memory"
+	"github.com/genericjob/genericjob/controllers/remember"
 )
 
 func TestAJobIsRememberedUntilItIsForgottenOrAnotherHasItsName(t *testing.T) {
-	var m memory.Jobs[int]
+	var m remember.Jobs[int]
 	job := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "1"}}
 	*m.Of(job) = 7
 	require.Equal(t, 7, *m.Of(job))

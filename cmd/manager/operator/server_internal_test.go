@@ -48,7 +48,7 @@ type counted struct {
 // Accept implements net.Listener.
 func (l *counted) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
-	if p, is := c.(*connection); is {
+	if p, ok := c.(*connection); ok {
 		p.Conn = &countedConn{Conn: p.Conn, of: l}
 	}
 	return c, err
@@ -262,7 +262,7 @@ func TestNobodyHoldsAConnectionForEver(t *testing.T) {
 func TestAnAnswerMayTakeLongerThanARequest(t *testing.T) {
 	deadlines := make(chan time.Time, 1)
 	address, _ := serving(t, false, func(_ http.ResponseWriter, r *http.Request) {
-		deadlines <- r.Context().Value(placeKey{}).(*connection).Conn.(*countedConn).deadline
+		deadlines <- r.Context().Value(connectionKey{}).(*connection).Conn.(*countedConn).deadline
 	})
 	_, err := io.WriteString(dial(t, address), "GET /debug/pprof/profile HTTP/1.1\r\nHost: a\r\n\r\n")
 	require.NoError(t, err)

@@ -69,7 +69,7 @@ func (p port) server() *http.Server {
 		mux.Handle(path, handler)
 	}
 	server := &http.Server{
-		Handler: staying(inTurn(mux, p.times.turn)), ConnContext: withPlace, MaxHeaderBytes: maxHeaders,
+		Handler: staying(inTurn(mux, p.times.turn)), ConnContext: withConnection, MaxHeaderBytes: maxHeaders,
 		ReadHeaderTimeout: p.times.header, ReadTimeout: p.times.request, WriteTimeout: p.answerTime,
 		ErrorLog: log.New(io.Discard, "", 0), // strangers would decide how long the log is
 	}
@@ -77,7 +77,7 @@ func (p port) server() *http.Server {
 	return server
 }
 
-// listen accepts a bounded number of connections.
+// listen returns a listener with a bounded number of connections.
 func (p port) listen() (net.Listener, error) {
 	var config *tls.Config
 	if p.encrypted {
@@ -96,7 +96,7 @@ func (p port) listen() (net.Listener, error) {
 	return tls.NewListener(newConnections(plain), config), nil
 }
 
-// ownCertificate is one that is made again at each start: it keeps tokens from who only listens on the wire, as Kubernetes' own
+// ownCertificate makes a certificate, anew at each start: it keeps tokens from who only listens on the wire, as Kubernetes' own
 // components do.
 func ownCertificate() (*tls.Config, error) {
 	certificate, key, err := cert.GenerateSelfSignedCertKey("localhost", []net.IP{{127, 0, 0, 1}}, nil)

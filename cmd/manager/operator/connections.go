@@ -70,7 +70,7 @@ func (l *connections) Close() error {
 	return l.Listener.Close()
 }
 
-// toClose is who has to make room for one more from an address, nil if the requests of all have come.
+// toClose returns the connection that makes room for one more from an address; nil if the requests of all have come.
 func (l *connections) toClose(from string) *connection {
 	has := map[string]int{from: 1}
 	for _, p := range l.taken {
@@ -98,7 +98,7 @@ func (p *connection) Close() error {
 	return p.Conn.Close()
 }
 
-// stay keeps a connection until it has been answered; false if it was put out.
+// stay keeps a connection until its request is answered, and reports whether it is still open.
 func (p *connection) stay() bool {
 	p.of.mu.Lock()
 	defer p.of.mu.Unlock()
@@ -106,32 +106,32 @@ func (p *connection) stay() bool {
 	return p.hasRequest
 }
 
-type placeKey struct{}
+type connectionKey struct{}
 
-// withPlace tells the requests of a connection their place.
-func withPlace(ctx context.Context, conn net.Conn) context.Context {
-	if encrypted, is := conn.(*tls.Conn); is {
+// withConnection returns a context by which requests know their connection.
+func withConnection(ctx context.Context, conn net.Conn) context.Context {
+	if encrypted, ok := conn.(*tls.Conn); ok {
 		conn = encrypted.NetConn()
 	}
-	return context.WithValue(ctx, placeKey{}, conn)
+	return context.WithValue(ctx, connectionKey{}, conn)
 }
 
-// staying lets those requests through whose connection stays. One with a body is none of them: a body that does not come would
-// keep the connection. The time for a request is over then; else it would end the answer, too.
+// staying returns a handler that passes on the requests whose connection stays. It refuses those with a body: a body that never comes would
+// keep the connection. It lifts the deadline for reading, which would otherwise end the answer, too.
 func staying(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength != 0 {
 			http.Error(w, "nothing here takes a body", http.StatusRequestEntityTooLarge)
 			return
 		}
-		if p, is := r.Context().Value(placeKey{}).(*connection); is && p.stay() && http.NewResponseController(w).SetReadDeadline(time.Time{}) == nil {
+		if p, ok := r.Context().Value(connectionKey{}).(*connection); ok && p.stay() && http.NewResponseController(w).SetReadDeadline(time.Time{}) == nil {
 			next.ServeHTTP(w, r)
 		}
 	})
 }
 
-// inTurn answers so many requests at once. Others wait, for so long at most: by then a caller shall know that it is not served, and its
-// connection is another's.
+// inTurn returns a handler that answers at most maxAnswers requests at once. Another request waits for its turn, at most for the time most.
+// After that it is refused, so that its connection is free for others.
 func inTurn(next http.Handler, most time.Duration) http.Handler {
 	turns := make(chan struct{}, maxAnswers)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

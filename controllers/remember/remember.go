@@ -1,6 +1,6 @@
-// Package memory has what a process remembers of each job. Nothing depends on it: a restart of the operator loses it, and what must not
+// Package remember has what a process remembers of each job. Nothing depends on it: a restart of the operator loses it, and what must not
 // be forgotten is in the job's status.
-package memory
+package remember
 
 import (
 	"sync"

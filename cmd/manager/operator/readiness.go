@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 )
 
-// naming is a check of readiness that has the log name the kind which keeps the operator from being ready, once for each: a kubelet is told
-// no reason, and who waits for the lease has no controller that would ask for the kind.
+// naming returns a check of readiness that logs which kind keeps the operator from being ready, once for each. A kubelet is told no
+// reason. An operator that waits for the lease has no controller that would ask for the kind.
 func naming(log logr.Logger, ready healthz.Checker) healthz.Checker {
 	var lock sync.Mutex
 	var named schema.GroupKind
