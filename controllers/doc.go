@@ -33,19 +33,19 @@
 //	| queue: 30 workers, one for a job      |
 //	+---------------------------------------+
 //	                 |
-//	                 v                     ends early if
-//	compact.Budget.Around                  other large objects fill the memory: again within a second
-//	calls.GracefulShutdown                 the operator is told to end: no reconcile begins
-//	wake.OwnWrites.Before                  the cache does not show its own last write: again in 10 ms
+//	                 v                     ends early if                                                   file
+//	compact.Budget.Around                  other large objects fill the memory: again within a second      compact/budget.go
+//	calls.GracefulShutdown                 the operator is told to end: no reconcile begins                calls/shutdown.go
+//	wake.OwnWrites.Before                  the cache does not show its own last write: again in 10 ms      wake/ownwrites.go
 //	                 |
 //	                 v
 //	jobs.Reconciler.Reconcile
-//	  observe        job, pods, Service (cache); nodes, PodGroups, Workload (live); reports (wrappers)
-//	  kernel.Plan    pure: a status, actions, events, and when to look again
-//	  writeStatus    under the job's resourceVersion; then events, log lines and counts     conflict: again in 1 s
-//	  fence          reads the job live, where no status was written (Action.NeedsFence)        changed: again in 1 s
-//	  seesAll        lists the job's pods live, once for each beginning, before the first create    one is not in the cache: again in 1 s
-//	  act            calls.Executor: batches of calls, with a slow start                     refused: again later
+//	  observe        job, pods, Service (cache); nodes, PodGroups, Workload (live); reports (wrappers)                              jobs/observe.go
+//	  kernel.Plan    pure: a status, actions, events, and when to look again                                                        kernel/plan.go
+//	  writeStatus    under the job's resourceVersion; then events, log lines and counts     conflict: again in 1 s                  jobs/reconcile.go
+//	  fence          reads the job live, where no status was written (Action.NeedsFence)        changed: again in 1 s               jobs/reconcile.go
+//	  seesAll        lists the job's pods live, once for each beginning, before the first create    one is not in the cache: again in 1 s   jobs/unseen.go
+//	  act            calls.Executor: batches of calls, with a slow start                     refused: again later                   calls/act.go
 //	                 |
 //	                 v
 //	client: wake.OwnWrites.Of notes writes -> compact.Client opens what is packed -> cache and apiserver
@@ -56,5 +56,6 @@
 //	training.Reconciler       wakes by: its job; the GenericJob of its name; ConfigMap, Deployment, Service and autoscaler that it owns
 //	definitions.Reconciler    wakes by: its TrainingFramework; others of the same kind; CRDs of its group
 //
-// Reads come from a cache of labelled and trimmed objects, except where a comment says "live".
+// Reads come from a cache of labelled and trimmed objects, except where a comment says "live". A job above 16 KiB is packed there: only a reconcile sees
+// its spec. Handlers of events, predicates and metrics see its status, its name and its owner. compact.IsForeign says who runs it.
 package controllers

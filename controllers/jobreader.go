@@ -94,7 +94,7 @@ func (c *jobReader) each(tell func(metrics.Job)) bool {
 		job := o.(*v1beta1.GenericJob)
 		if owner := metav1.GetControllerOf(job); owner != nil && c.serves(owner, more) {
 			compiled[owner.UID] = job
-		} else if !job.Spec.ManagedBy.IsForeign() {
+		} else if !compact.IsForeign(job) {
 			tell(jobOf(v1beta1.KindGenericJob, job.Status.Phase, job))
 		}
 	})
@@ -148,8 +148,8 @@ func trainingJob(kind schema.GroupVersionKind, f framework.Registration, o clien
 	case compiled != nil:
 		return ofTraining(jobOf(kind.Kind, job.Phase, compiled), o, compiled), true
 	}
-	if compact.IsPacked(o) { // to open large jobs for each scrape would cost too much; ours soon have a phase, if not a GenericJob
-		if job.Phase == "" {
+	if compact.SpecIsPacked(o) { // to open large jobs for each scrape would cost too much; ours soon have a phase, if not a GenericJob
+		if job.Phase == "" || compact.IsForeign(o) {
 			return job, false
 		}
 	} else if program, _ := f.Compile(o); program.Foreign {

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers/compact"
 	"github.com/genericjob/genericjob/kernel/ledger"
 )
 
@@ -224,10 +225,16 @@ func TestManyTellOfOneLoss(t *testing.T) {
 // The status of a job that another cluster runs tells of nodes there, which may have the names of nodes here.
 func TestJobsOfOtherClustersTellNothing(t *testing.T) {
 	for _, by := range []v1beta1.ManagedBy{v1beta1.ManagedByGenericJob, "kueue.x-k8s.io/multikueue"} {
-		job := told("a", "x", on("n1", v1beta1.AvoidFailed, 1), on("n2", v1beta1.AvoidLost, 1))
-		job.Spec.ManagedBy = &by
-		b, _ := knowing(job)
-		require.Equal(t, by == v1beta1.ManagedByGenericJob, len(b.ProblemsFor(told("a", "mine"))) > 0, by)
+		for _, bytes := range []int{10, 20_000} { // the cache packs a large one
+			job := told("a", "x", on("n1", v1beta1.AvoidFailed, 1), on("n2", v1beta1.AvoidLost, 1))
+			job.Spec.ManagedBy = &by
+			job.Annotations = map[string]string{"size": strings.Repeat("x", bytes)}
+			_, err := compact.Object(job)
+			require.NoError(t, err)
+			require.Equal(t, bytes > 10, compact.SpecIsPacked(job))
+			b, _ := knowing(job)
+			require.Equal(t, by == v1beta1.ManagedByGenericJob, len(b.ProblemsFor(told("a", "mine"))) > 0, "%s, %d bytes", by, bytes)
+		}
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers/compact"
 	"github.com/genericjob/genericjob/kernel/ledger"
 	"github.com/genericjob/genericjob/kernel/text"
 )
@@ -113,7 +114,7 @@ func (s *Store) seeJob(o any, isGone bool) {
 		return
 	}
 	var tells map[place]report
-	if !isGone && !job.Spec.ManagedBy.IsForeign() { // the nodes of such a job are another cluster's
+	if !isGone && !compact.IsForeign(job) { // the nodes of such a job are another cluster's
 		tells = reportsOf(job)
 	}
 	s.mu.Lock()

@@ -73,6 +73,11 @@ func shareOf(ctx context.Context) *share {
 	return s
 }
 
+// Unopened returns a context for reads of which packed objects stay packed. A reconcile that asks for all jobs of the cluster must not open them.
+func Unopened(ctx context.Context) context.Context {
+	return context.WithValue(ctx, shareKey{}, (*share)(nil))
+}
+
 // Around returns a reconciler whose reconciles open objects within the budget.
 func (r *Budget) Around(next reconcile.Reconciler) reconcile.Reconciler {
 	return reconcile.Func(func(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {

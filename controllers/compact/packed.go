@@ -19,6 +19,9 @@ const packedIn = " packed"
 // object costs a reconcile some microseconds for each kilobyte.
 const maxPlain = 16 << 10
 
+// packedForeign is the annotation of a packed job that another controller runs.
+const packedForeign = " foreign"
+
 // maxRevision is longer than the name of any revision.
 const maxRevision = 63
 
@@ -43,6 +46,9 @@ func pack(o client.Object) {
 	if revision := o.GetAnnotations()[v1beta1.AnnotationFrameworkRevision]; revision != "" && len(revision) <= maxRevision {
 		meta.Annotations[v1beta1.AnnotationFrameworkRevision] = revision // training.Revised reads it to choose who opens the object
 	}
+	if IsForeign(o) {
+		meta.Annotations[packedForeign] = "true"
+	}
 	reflect.ValueOf(o).Elem().FieldByName("ObjectMeta").Set(reflect.ValueOf(meta))
 	spec.SetZero()
 }
@@ -60,8 +66,24 @@ func parts(o client.Object) (spec, status reflect.Value, ok bool) {
 // size returns the bytes of JSON that a packed object holds; 0 if it is not packed.
 func size(o client.Object) int { return len(o.GetAnnotations()[packedIn]) }
 
-// IsPacked reports whether an object of the cache is packed: only its status and what identifies it can be read.
-func IsPacked(o client.Object) bool { return size(o) > 0 }
+// SpecIsPacked reports whether an object of the cache is packed: its spec, labels and annotations are empty. Its status and what identifies it can be read.
+func SpecIsPacked(o client.Object) bool { return size(o) > 0 }
+
+// IsForeign reports whether another controller runs a job, by spec.managedBy. The job may be packed.
+func IsForeign(o client.Object) bool {
+	if SpecIsPacked(o) {
+		return o.GetAnnotations()[packedForeign] != ""
+	}
+	switch o := o.(type) {
+	case *v1beta1.GenericJob:
+		return o.Spec.ManagedBy.IsForeign()
+	case *v1beta1.TensorFlowTrainingJob:
+		return o.Spec.ManagedBy.IsForeign()
+	case *v1beta1.PyTorchTrainingJob:
+		return o.Spec.ManagedBy.IsForeign()
+	}
+	return false
+}
 
 // open restores a packed object. It leaves other objects as they are.
 func open(o client.Object) error {

@@ -26,6 +26,8 @@ func Object(o any) (any, error) {
 		trimService(o)
 	case *corev1.Node:
 		trimNode(o)
+	case *v1beta1.TrainingFramework: // handlers of events read its kind; only admins write it, and its templates are text in memory, too
+		o.SetManagedFields(nil)
 	case client.Object:
 		o.SetManagedFields(nil)
 		pack(o)

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers/compact"
 	"github.com/genericjob/genericjob/translators/definition"
 )
 
@@ -121,7 +122,7 @@ func (r *Reconciler) keep(ctx context.Context, f *v1beta1.TrainingFramework) err
 // used returns the revisions of which there are unfinished jobs.
 func (r *Reconciler) used(ctx context.Context, f *v1beta1.TrainingFramework) (map[string]bool, error) {
 	jobs, used := &v1beta1.GenericJobList{}, map[string]bool{}
-	if err := r.Client.List(ctx, jobs, client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.Client.List(compact.Unopened(ctx), jobs, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list GenericJobs: %w", err)
 	}
 	for i := range jobs.Items {

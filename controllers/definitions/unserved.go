@@ -140,12 +140,22 @@ func (u *unserved) made(ctx context.Context, defined map[schema.GroupKind]bool) 
 			}
 			return nil, fmt.Errorf("read CustomResourceDefinition %s: %w", name, err)
 		}
-		kind := schema.GroupVersionKind{Group: crd.Spec.Group, Version: crd.Spec.Versions[0].Name, Kind: crd.Spec.Names.Kind}
-		if !defined[kind.GroupKind()] {
+		kind := schema.GroupVersionKind{Group: crd.Spec.Group, Version: servedVersion(crd), Kind: crd.Spec.Names.Kind}
+		if kind.Version != "" && !defined[kind.GroupKind()] {
 			kinds[kind] = true
 		}
 	}
 	return kinds, nil
+}
+
+// servedVersion returns the first version in which jobs can be read; "" if there is none.
+func servedVersion(crd *apiextensionsv1.CustomResourceDefinition) string {
+	for i := range crd.Spec.Versions {
+		if crd.Spec.Versions[i].Served {
+			return crd.Spec.Versions[i].Name
+		}
+	}
+	return ""
 }
 
 // lookAt tells the jobs of a kind. One that may not be listed, or is gone, has none that could be told.

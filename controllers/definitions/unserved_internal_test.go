@@ -35,7 +35,7 @@ func TestAKindThatCannotBeListedHidesNoOther(t *testing.T) {
 		return &apiextensionsv1.CustomResourceDefinition{
 			ObjectMeta: metav1.ObjectMeta{Name: definition.CRDName(name, "example.com"), Annotations: map[string]string{v1beta1.AnnotationSchema: "made"}},
 			Spec: apiextensionsv1.CustomResourceDefinitionSpec{
-				Group: "example.com", Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: name}, Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1"}},
+				Group: "example.com", Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: name}, Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Served: true}},
 			},
 		}
 	}
