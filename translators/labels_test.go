@@ -86,7 +86,7 @@ func label(node any, labelled *int) {
 		for _, child := range n {
 			label(child, labelled)
 		}
-		if pod, is := n["spec"].(map[string]any); is && pod["containers"] != nil {
+		if pod, ok := n["spec"].(map[string]any); ok && pod["containers"] != nil {
 			n["metadata"] = map[string]any{
 				"labels": map[string]any{"example.com/team": "vision"}, "annotations": map[string]any{"example.com/cost-center": "4711"},
 			}

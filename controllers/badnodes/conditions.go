@@ -45,8 +45,8 @@ func ParseConditions(named string) (list []Condition, err error) {
 	return list, nil
 }
 
-// conditionProblem is the first of the bad conditions that a node has, in the order of the list.
-func conditionProblem(node *corev1.Node, bad []Condition) (f ledger.NodeProblem, has bool) {
+// conditionProblem returns the first of the bad conditions that a node has, in the order of the list.
+func conditionProblem(node *corev1.Node, bad []Condition) (f ledger.NodeProblem, ok bool) {
 	for _, b := range bad {
 		for _, c := range node.Status.Conditions {
 			if c.Type == b.Type && c.Status == b.Status {

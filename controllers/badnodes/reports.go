@@ -143,7 +143,7 @@ func (r *reports) forget(p place, i int) {
 	r.replace(p, slices.Delete(list, i, i+1))
 }
 
-// fullest is the namespace of which most places are kept. Losses count for all, so they stay.
+// fullest returns the namespace of which most places are kept. Losses count for all, so they stay.
 func (r *reports) fullest() (namespace string) {
 	for ns, nodes := range r.at {
 		if n, most := len(nodes), len(r.at[namespace]); ns != everywhere && (namespace == everywhere || n > most || n == most && ns < namespace) {

@@ -60,7 +60,7 @@ func (s *Store) SeeNode(node *corev1.Node) {
 		s.forgetNode(node.Name)
 		return
 	}
-	if i, has := slices.BinarySearch(s.bad, node.Name); !has {
+	if i, ok := slices.BinarySearch(s.bad, node.Name); !ok {
 		s.bad = slices.Insert(s.bad, i, node.Name)
 	}
 	s.conditions[node.Name] = problem
@@ -74,7 +74,7 @@ func (s *Store) ForgetNode(name string) {
 }
 
 func (s *Store) forgetNode(name string) {
-	if i, has := slices.BinarySearch(s.bad, name); has {
+	if i, ok := slices.BinarySearch(s.bad, name); ok {
 		s.bad = slices.Delete(s.bad, i, i+1)
 	}
 	delete(s.conditions, name)
@@ -83,7 +83,7 @@ func (s *Store) forgetNode(name string) {
 // Nodes notes what events of nodes show. It leads to no reconcile: only new pods avoid a node, and whoever makes one looks.
 func (s *Store) Nodes() handler.EventHandler {
 	see := func(o client.Object) {
-		if node, is := o.(*corev1.Node); is {
+		if node, ok := o.(*corev1.Node); ok {
 			s.SeeNode(node)
 		}
 	}
@@ -95,7 +95,7 @@ func (s *Store) Nodes() handler.EventHandler {
 	}
 }
 
-// SeeJobs is a predicate that notes what each event of a job shows, and lets those pass that another does.
+// SeeJobs returns a predicate that notes what each event of a job shows, and lets those pass that another does.
 func (s *Store) SeeJobs(next predicate.Predicate) predicate.Predicate {
 	if s == nil || !s.options.AcrossJobs {
 		return next
@@ -109,8 +109,8 @@ func (s *Store) SeeJobs(next predicate.Predicate) predicate.Predicate {
 }
 
 func (s *Store) seeJob(o any, isGone bool) {
-	job, is := o.(*v1beta1.GenericJob)
-	if !is {
+	job, ok := o.(*v1beta1.GenericJob)
+	if !ok {
 		return
 	}
 	var tells map[place]report
@@ -122,7 +122,7 @@ func (s *Store) seeJob(o any, isGone bool) {
 	s.reports.set(types.NamespacedName{Namespace: job.Namespace, Name: job.Name}, tells)
 }
 
-// ProblemsFor is what speaks against nodes for a job, beside what it has recorded itself. First come conditions, then failures of other jobs of its
+// ProblemsFor returns what speaks against nodes for a job, beside what it has recorded itself. First come conditions, then failures of other jobs of its
 // namespace, and then losses.
 func (s *Store) ProblemsFor(job *v1beta1.GenericJob) (list []ledger.NodeProblem) {
 	if s == nil {
@@ -137,7 +137,7 @@ func (s *Store) ProblemsFor(job *v1beta1.GenericJob) (list []ledger.NodeProblem)
 	for _, namespace := range []string{job.Namespace, everywhere} {
 		nodes := s.reports.at[namespace]
 		for _, node := range slices.Sorted(maps.Keys(nodes)) {
-			if f, has := reportedProblem(nodes[node], self, node); has {
+			if f, ok := reportedProblem(nodes[node], self, node); ok {
 				list = append(list, f)
 			}
 		}
@@ -148,11 +148,11 @@ func (s *Store) ProblemsFor(job *v1beta1.GenericJob) (list []ledger.NodeProblem)
 // mostAvoided is how many nodes a job may avoid for what speaks against them.
 const mostAvoided = 16
 
-// conditionsFor are the nodes whose conditions a job needs to know: those that it avoids, and as many as it may avoid. All nodes of a large cluster may
+// conditionsFor returns the nodes whose conditions a job needs to know: those that it avoids, and as many as it may avoid. All nodes of a large cluster may
 // have one.
 func (s *Store) conditionsFor(job *v1beta1.GenericJob) (names []string) {
 	for _, n := range job.Status.AvoidedNodes {
-		if _, has := s.conditions[n.Node]; has {
+		if _, ok := s.conditions[n.Node]; ok {
 			names = append(names, n.Node)
 		}
 	}
@@ -165,8 +165,8 @@ func (s *Store) conditionsFor(job *v1beta1.GenericJob) (names []string) {
 	return names
 }
 
-// reportedProblem is what other jobs tell of a node. Of a loss it names no job, for that may be of another tenant.
-func reportedProblem(list []report, self types.NamespacedName, node string) (f ledger.NodeProblem, has bool) {
+// reportedProblem returns what other jobs tell of a node. Of a loss it names no job, for that may be of another tenant.
+func reportedProblem(list []report, self types.NamespacedName, node string) (f ledger.NodeProblem, ok bool) {
 	f.Node = node
 	for _, r := range list {
 		if r.job == self {

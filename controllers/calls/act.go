@@ -106,7 +106,7 @@ func (x *Executor) Act(ctx context.Context, actions []kernel.Action) (Outcome, e
 
 // tier carries out the batches of one tier, at the same time. Left reports whether one turn was not enough for all of them.
 func (x *Executor) tier(ctx context.Context, m *Refusals, batches []batch) (left bool, err error) {
-	end := x.Clock.Now().Add(turn)
+	end := x.Clock.Now().Add(tierTime)
 	p := pace{atOnce: func() int { return min(x.Limiter.atOnce(), compact.AtOnce(ctx, parallel)) }, turnIsOver: func() bool { return !x.Clock.Now().Before(end) }}
 	stops, errs := make([]stop, len(batches)), make([]error, len(batches))
 	if x.AtOnce != nil {
@@ -128,7 +128,7 @@ func (x *Executor) tier(ctx context.Context, m *Refusals, batches []batch) (left
 		wg.Wait()
 	}
 	for i, why := range stops {
-		left = left || why == late || why == atEnd && batches[i].cut
+		left = left || why == turnOver || why == atEnd && batches[i].cut
 		if why == refused {
 			m.close(batches[i].name)
 		}

@@ -81,8 +81,8 @@ func TestWhatIsRefusedIsNotAskedForFiveThousandTimes(t *testing.T) {
 	at, made, why := peak(t, 5000, 1, func(int) error { return no })
 	require.Equal(t, refused, why)
 	require.Equal(t, 1, at, "what fails makes no atOnce")
-	require.Equal(t, tries, slices.Index(made, false))
-	require.False(t, slices.Contains(made[tries:], true))
+	require.Equal(t, minFailures, slices.Index(made, false))
+	require.False(t, slices.Contains(made[minFailures:], true))
 
 	_, made, why = peak(t, 5000, 1, func(i int) error {
 		if i >= 4 {
@@ -113,7 +113,7 @@ func TestALineThatIsLateHasBegunAtLeast(t *testing.T) {
 	calls := 0
 	why, err := p.run(t.Context(), 1, 5, func(int) error { calls++; return nil })
 	require.NoError(t, err)
-	require.Equal(t, late, why)
+	require.Equal(t, turnOver, why)
 	require.Equal(t, 1, calls)
 }
 
@@ -130,7 +130,7 @@ func TestLinesShareTheCalls(t *testing.T) {
 		c.enter()
 		require.GreaterOrEqual(t, c.atOnce(), 2)
 		if n > 1 {
-			require.LessOrEqual(t, c.atOnce()*n, max(shared, 2*n))
+			require.LessOrEqual(t, c.atOnce()*n, max(sharedParallel, 2*n))
 		}
 	}
 	for range 200 {

@@ -18,7 +18,7 @@ func creates(n int) (actions []kernel.Action) {
 	return actions
 }
 
-// turn asks for what is planned of so many missing pods until tries were refused, as a reconcile does, and returns how many were asked for.
+// turn asks for what is planned of so many missing pods until minFailures were refused, as a reconcile does, and returns how many were asked for.
 func (d desk) turn(answer error, missing int) (asked int, out Outcome) {
 	planned := d.Plans(0)
 	actions := creates(min(missing, planned))
@@ -31,7 +31,7 @@ func (d desk) turn(answer error, missing int) (asked int, out Outcome) {
 			if m.note(a, "Pod x", answer) != nil {
 				refused++
 			}
-			if refused == tries {
+			if refused == minFailures {
 				m.close(b.name)
 				break
 			}
@@ -53,7 +53,7 @@ func TestFewOfManyRefusalsAreRemembered(t *testing.T) {
 		asked += n
 		require.Positive(t, out.RequeueAfter, "it is asked again")
 	}
-	most := maxActive + tries
+	most := maxActive + minFailures
 	stands := len(d.refused)
 	require.LessOrEqual(t, stands, most)
 	require.Equal(t, mostActions+stands, d.Plans(0), "what is refused takes no place from what is not")
@@ -110,8 +110,8 @@ func TestAJobThatIsScaledWhileManyRefusalsStandIsAskedForAtOnce(t *testing.T) {
 			}
 			d.job.Generation++
 			asked, _ := d.turn(quota, replicas)
-			require.Equal(t, tries, asked)
-			require.Len(t, d.refused, tries, "nothing is left of the refusals before")
+			require.Equal(t, minFailures, asked)
+			require.Len(t, d.refused, minFailures, "nothing is left of the refusals before")
 			d.wait(time.Minute)
 			asked, out := d.turn(nil, replicas)
 			require.Equal(t, min(replicas, mostActions), asked)

@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// parallel is how many calls one batch has under way at once, and shared how many all have if there are several. The next job's call
+	// parallel is how many calls one batch has under way at once, and sharedParallel how many all have if there are several. The next job's call
 	// waits behind each call that is under way. The apiserver's priority and fairness is the throttle; this only bounds the operator.
-	parallel = 50
-	shared   = 24
-	// mostActions is how many actions a reconcile carries out, and turn how long it begins new ones of a tier. After that other jobs have their turn. What
-	// is left follows in a reconcile that queues behind theirs.
+	parallel       = 50
+	sharedParallel = 24
+	// mostActions is how many actions a reconcile carries out, and tierTime how long it begins new ones of a tier. After that other jobs have their turn.
+	// What is left follows in a reconcile that queues behind theirs.
 	mostActions = 200
-	turn        = 300 * time.Millisecond
-	// tries is how many actions of a batch must fail before that says something about the others. A single one may fail because of somebody else's object, or
-	// a webhook.
-	tries = 3
+	tierTime    = 300 * time.Millisecond
+	// minFailures is how many actions of a batch must fail before that says something about the others. A single one may fail because of somebody else's
+	// object, or a webhook.
+	minFailures = 3
 	// firstDeletes is with how many calls at once a batch begins, if it creates nothing.
 	firstDeletes = 10
 )
@@ -38,7 +38,7 @@ func (c *Limiter) atOnce() int {
 	if c.batches.Load() <= 1 {
 		return parallel
 	}
-	return max(2, shared/int(c.batches.Load()))
+	return max(2, sharedParallel/int(c.batches.Load()))
 }
 
 // batch are actions that are alike: if some are refused, the others probably are, too.
@@ -112,9 +112,9 @@ func share(actions []kernel.Action, batchOf func(kernel.Action) string, most int
 type stop int
 
 const (
-	atEnd   stop = iota
-	refused      // too much of it failed
-	late         // its turn is over
+	atEnd    stop = iota
+	refused       // too much of it failed
+	turnOver      // its turn is over
 )
 
 // ofTier returns the batches of a tier of verbs.
@@ -129,7 +129,7 @@ type pace struct {
 }
 
 // run calls f for 0..n-1. It begins with first calls at once. Each that succeeds lets one more begin, so their number doubles with each
-// round trip, and no call waits for the slowest of a batch. No other call begins when the turn is over, or when tries have failed
+// round trip, and no call waits for the slowest of a batch. No other call begins when the turn is over, or when minFailures have failed
 // and most of those made did. The error says that the operator is told to end.
 func (p pace) run(ctx context.Context, first, n int, f func(int) error) (stop, error) {
 	numbers, results := make(chan int), make(chan error)
@@ -159,10 +159,13 @@ func (p pace) run(ctx context.Context, first, n int, f func(int) error) (stop, e
 // batchRun is a batch that is being carried out.
 type batchRun struct {
 	pace
-	total, next, underway int // actions; the next one; calls under way
-	limit, failed         int // calls at once, by what has succeeded; calls that failed
-	why                   stop
-	err                   error
+	total    int // actions
+	next     int // the action that begins next
+	underway int // calls
+	limit    int // calls at once, by what has succeeded
+	failed   int // calls
+	why      stop
+	err      error
 }
 
 // begins reports whether another call begins now.
@@ -172,7 +175,7 @@ func (r *batchRun) begins(ctx context.Context) bool {
 	}
 	r.err = CheckShutdown(ctx)
 	if r.next > 0 && r.turnIsOver() {
-		r.why = late
+		r.why = turnOver
 	}
 	return r.why == atEnd && r.err == nil
 }
@@ -185,7 +188,7 @@ func (r *batchRun) ended(err error) {
 		return
 	}
 	r.failed++
-	if r.failed >= tries && 2*r.failed > r.next-r.underway && r.next < r.total && r.why == atEnd {
+	if r.failed >= minFailures && 2*r.failed > r.next-r.underway && r.next < r.total && r.why == atEnd {
 		r.why = refused
 	}
 }

@@ -37,14 +37,14 @@ func TestWhatTheApiserverSaysOfACRDIsShown(t *testing.T) {
 		"an edit in between":      {apierrors.NewConflict(crds, "a", errors.New("it has changed")), nil, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			is, err := judgement{crd: tc.crd}.answered(tc.err)
+			j, err := judgement{kindFound: kindFound{crd: tc.crd}}.answered(tc.err)
 			if tc.reason == "" {
 				require.ErrorIs(t, err, tc.err)
 				return
 			}
 			require.NoError(t, err)
-			require.Equal(t, tc.reason, is.notServedReason+is.schemaReason)
-			require.Contains(t, is.notServedMessage+is.schemaMessage, tc.refers)
+			require.Equal(t, tc.reason, j.notServed.reason+j.schemaRefused.reason)
+			require.Contains(t, j.notServed.message+j.schemaRefused.message, tc.refers)
 		})
 	}
 }

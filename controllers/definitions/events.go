@@ -12,11 +12,10 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/controllers/announce"
 	"github.com/genericjob/genericjob/kernel"
-	"github.com/genericjob/genericjob/kernel/text"
 	"github.com/genericjob/genericjob/translators/definition"
 )
 
-// named is a definition by its name and UID, for events that come after it.
+// named returns a definition by its name and UID, for events that come after it.
 func named(f *v1beta1.TrainingFramework) *v1beta1.TrainingFramework {
 	return &v1beta1.TrainingFramework{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1beta1.GroupVersion.String(), Kind: v1beta1.KindTrainingFramework},
@@ -57,15 +56,15 @@ func (r *Reconciler) reportDeleted(ctx context.Context, was *servedKind) {
 	announce.Events(r.Recorder, was.definition, list)
 }
 
-// unfinished is how many jobs of a kind are not over.
+// unfinished returns how many jobs of a kind are not over.
 func (r *servedKind) unfinished() (n int) {
-	informer, one := r.jobs.(interface{ GetIndexer() toolscache.Indexer })
-	if !one {
+	informer, ok := r.jobs.(interface{ GetIndexer() toolscache.Indexer })
+	if !ok {
 		return 0
 	}
 	for _, o := range informer.GetIndexer().List() {
-		job, is := o.(client.Object)
-		if !is || job.GetDeletionTimestamp() != nil {
+		job, ok := o.(client.Object)
+		if !ok || job.GetDeletionTimestamp() != nil {
 			continue
 		}
 		if phase := r.revised.Newest().Phase(job); phase != v1beta1.JobSucceeded && phase != v1beta1.JobFailed {
@@ -73,17 +72,4 @@ func (r *servedKind) unfinished() (n int) {
 		}
 	}
 	return n
-}
-
-// hasReason reports whether a condition has a reason.
-func hasReason(f *v1beta1.TrainingFramework, condition, reason string) bool {
-	have := meta.FindStatusCondition(f.Status.Conditions, condition)
-	return have != nil && have.Reason == reason
-}
-
-// say sets a condition.
-func say(f *v1beta1.TrainingFramework, condition string, is metav1.ConditionStatus, reason, message string) {
-	meta.SetStatusCondition(&f.Status.Conditions, metav1.Condition{
-		Type: condition, Status: is, Reason: reason, Message: text.Cut(message, text.Max), ObservedGeneration: f.Generation,
-	})
 }

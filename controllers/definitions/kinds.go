@@ -97,7 +97,7 @@ type Kind struct {
 	Jobs cache.Informer
 }
 
-// Known are the kinds of which all jobs are known, by name. One whose cache cannot be filled hides no other.
+// Known returns the kinds of which all jobs are known, by name. One whose cache cannot be filled hides no other.
 func (k *Kinds) Known() (list []Kind) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -189,7 +189,7 @@ func (k *Kinds) run(ctx context.Context, name string, f func(context.Context) er
 	})
 }
 
-// cacheOf makes a cache of the jobs of a kind.
+// cacheOf returns a cache of the jobs of a kind.
 func (k *Kinds) cacheOf(kind schema.GroupVersionKind) (cache.Cache, error) {
 	scheme, err := k.scheme()
 	if err != nil {
@@ -204,7 +204,7 @@ func (k *Kinds) cacheOf(kind schema.GroupVersionKind) (cache.Cache, error) {
 	return cache.New(k.Manager.GetConfig(), options)
 }
 
-// framework is a reconciler of the kind's jobs that has no registration yet.
+// framework returns a reconciler of the kind's jobs that has no registration yet.
 func (k *Kinds) framework(kind schema.GroupVersionKind, jobs cache.Cache) (*training.Reconciler, error) {
 	scheme, err := k.scheme()
 	if err != nil {
@@ -233,13 +233,13 @@ type twoCaches struct {
 
 // Get implements client.Reader.
 func (t twoCaches) Get(ctx context.Context, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
-	if _, served := o.(*definition.Job); served {
+	if _, ok := o.(*definition.Job); ok {
 		return t.jobs.Get(ctx, key, o, options...)
 	}
 	return t.Reader.Get(ctx, key, o, options...)
 }
 
-// owner is the job that controls an object.
+// owner returns the job that controls an object.
 func (r *servedKind) owner(_ context.Context, o client.Object) []ctrl.Request {
 	ref := metav1.GetControllerOf(o)
 	if ref == nil || ref.Kind != r.kind.Kind || ref.APIVersion != r.kind.GroupVersion().String() {

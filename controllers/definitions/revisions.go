@@ -15,7 +15,7 @@ import (
 // errNewest says that no new job can be compiled.
 var errNewest = errors.New("this operator does not accept the last revision that was accepted")
 
-// revisionsOf makes reconcilers of all revisions that a definition has accepted, the newest first. One may no longer fit the kind's schema,
+// revisionsOf returns reconcilers of all revisions that a definition has accepted, the newest first. One may no longer fit the kind's schema,
 // which has changed since. The operator takes such a definition without the schema: its mistakes fail jobs, and only those that it concerns. An
 // earlier operator may have accepted what this one does not. Jobs of such a revision go on as they are, and say that it is not kept.
 func revisionsOf(f *v1beta1.TrainingFramework, s definition.Schemas, plain *training.Reconciler) ([]*training.Reconciler, error) {
@@ -37,7 +37,7 @@ func revisionsOf(f *v1beta1.TrainingFramework, s definition.Schemas, plain *trai
 	return list, nil
 }
 
-// blaming is a registration whose errors name the definition, where they are not for the user.
+// blaming returns a registration whose errors name the definition, where they are not for the user.
 func blaming(name string, f framework.Registration) framework.Registration {
 	compile := f.Compile
 	f.Compile = func(job client.Object) (framework.Program, error) {

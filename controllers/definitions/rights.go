@@ -18,7 +18,7 @@ var needs = []struct{ verb, subresource string }{
 	{"get", ""}, {"list", ""}, {"watch", ""}, {"delete", ""}, {"update", "status"}, {"update", "finalizers"},
 }
 
-// lacks are the rights on a kind that the operator does not have, in the words of a role.
+// lacks returns the rights on a kind that the operator does not have, in the words of a role.
 func (r *Reconciler) lacks(ctx context.Context, kind schema.GroupVersionResource) ([]string, error) {
 	var lacks []string
 	for _, need := range needs {

@@ -27,7 +27,7 @@ const (
 	storedPage = 2 * calls.Few
 )
 
-// unfit says why a kind may not become narrower: which job that there is would not fit it. "" if all do. A job that is created in the same
+// unfit returns why a kind may not become narrower: which job that there is would not fit it. "" if all do. A job that is created in the same
 // second is not seen.
 func (r *Reconciler) unfit(ctx context.Context, kind schema.GroupVersionKind, made *apiextensionsv1.CustomResourceDefinition) (why string, err error) {
 	fits, err := newFitting(made)
@@ -82,7 +82,7 @@ func newFitting(made *apiextensionsv1.CustomResourceDefinition) (*fitting, error
 	return &fitting{structural: structural, types: types, rules: cel.NewValidator(structural, true, celconfig.PerCallLimit)}, nil
 }
 
-// why says what of a job does not fit; "" if all does. The operator writes the status anew, so only the spec counts.
+// why returns what of a job does not fit; "" if all does. The operator writes the status anew, so only the spec counts.
 func (f *fitting) why(ctx context.Context, job *unstructured.Unstructured) string {
 	name := fmt.Sprintf("%s %s/%s is in the way: ", job.GetKind(), job.GetNamespace(), job.GetName())
 	mistakes := validation.ValidateCustomResource(nil, job.Object, f.types)
@@ -108,7 +108,7 @@ func ofSpec(path string) bool {
 	return path == "spec" || strings.HasPrefix(path, "spec.") || strings.HasPrefix(path, "spec[")
 }
 
-// short is a mistake without the value, which may be as long as its author wants.
+// short returns a mistake without the value, which may be as long as its author wants.
 func short(m *field.Error) string {
 	if m.Type == field.ErrorTypeRequired {
 		return m.Field + " is missing"

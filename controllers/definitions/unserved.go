@@ -101,14 +101,14 @@ func (u *unserved) look(ctx context.Context) error {
 	}
 	u.mu.Unlock()
 	maps.DeleteFunc(u.told, func(kind schema.GroupVersionKind, _ map[types.UID]bool) bool { return !kinds[kind] })
-	failed := error(nil)
+	var failed error
 	for _, kind := range slices.SortedFunc(maps.Keys(kinds), func(a, b schema.GroupVersionKind) int { return strings.Compare(a.String(), b.String()) }) {
 		failed = errors.Join(failed, u.lookAt(ctx, kind)) // it hides no other kind
 	}
 	return failed
 }
 
-// made are the kinds that an operator has made of definitions, and that have none now.
+// made returns the kinds that an operator has made of definitions, and that have none now.
 func (u *unserved) made(ctx context.Context, defined map[schema.GroupKind]bool) (map[schema.GroupVersionKind]bool, error) {
 	var names []string
 	served := map[string]bool{}
@@ -168,7 +168,8 @@ func (u *unserved) lookAt(ctx context.Context, kind schema.GroupVersionKind) err
 	if u.told[kind] == nil {
 		u.told[kind] = map[types.UID]bool{}
 	}
-	seen, told, failed := 0, map[types.UID]bool{}, error(nil)
+	var failed error
+	seen, told := 0, map[types.UID]bool{}
 	err := calls.Pages(ctx, u.Live, blank, calls.Many, func(page *metav1.PartialObjectMetadataList) (enough bool) {
 		for i := range page.Items {
 			job := &page.Items[i]

@@ -68,7 +68,7 @@ func TestAKindThatCannotBeListedHidesNoOther(t *testing.T) {
 			return c.List(ctx, list, options...)
 		},
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
-			if _, is := o.(*apiextensionsv1.CustomResourceDefinition); is {
+			if _, ok := o.(*apiextensionsv1.CustomResourceDefinition); ok {
 				read = append(read, key.Name)
 			}
 			return c.Get(ctx, key, o, options...)

@@ -161,7 +161,7 @@ func describe(o client.Object) string {
 
 // kindOf is the kind of a part of a TensorBoard, for users. What a cache or the apiserver returns does not say its kind.
 func kindOf(o client.Object) string {
-	if _, is := o.(*corev1.Service); is {
+	if _, ok := o.(*corev1.Service); ok {
 		return "Service"
 	}
 	return "Deployment"

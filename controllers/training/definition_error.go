@@ -30,9 +30,10 @@ type revisionUnknownError string
 // Error says which revision did.
 func (e revisionUnknownError) Error() string { return string(e) }
 
-// reasonFor is the reason of a job of which nothing can be made.
+// reasonFor returns the reason of a job of which nothing can be made.
 func reasonFor(invalid error) string {
-	wrong, unknown := (*DefinitionError)(nil), revisionUnknownError("")
+	var wrong *DefinitionError
+	var unknown revisionUnknownError
 	switch {
 	case errors.As(invalid, &wrong):
 		return v1beta1.ReasonInvalidDefinition
@@ -43,8 +44,8 @@ func reasonFor(invalid error) string {
 	}
 }
 
-// refusedSpec says what to do where the apiserver does not take what a job compiles to.
-func (r *Reconciler) refusedSpec(words string) error {
+// refusedSpecError returns what to do where the apiserver does not take what a job compiles to.
+func (r *Reconciler) refusedSpecError(words string) error {
 	next := ""
 	if r.Definition != "" {
 		next = fmt.Sprintf(". If the value is none of the job's, TrainingFramework %s is at fault: tell a cluster admin", r.Definition)

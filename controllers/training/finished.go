@@ -28,7 +28,7 @@ func (r *Reconciler) reconcileFinished(ctx context.Context, job client.Object, p
 	switch {
 	case !metav1.IsControlledBy(have, job) || have.DeletionTimestamp != nil:
 	case have.Status.Phase == r.Phase(job):
-		out.status = r.follow(job, have, false).status
+		out.status = r.mirrorOf(job, have, false).status
 	case have.Status.CompletionTime == nil:
 		return out, r.dismiss(ctx, job)
 	}

@@ -4,12 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,20 +13,18 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/controllers/announce"
 	"github.com/genericjob/genericjob/controllers/calls"
-	"github.com/genericjob/genericjob/controllers/dependents"
 	"github.com/genericjob/genericjob/controllers/metrics"
 	"github.com/genericjob/genericjob/kernel"
 	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/status"
 	"github.com/genericjob/genericjob/kernel/text"
 	"github.com/genericjob/genericjob/translators/framework"
-	"github.com/genericjob/genericjob/translators/tensorboard"
 )
 
 // What a training job shows, beside what its GenericJob says.
 
-// follow shows the status of the GenericJob. If current is true, that status belongs to the job's present spec, and the job's observedGeneration says so.
-func (r *Reconciler) follow(job client.Object, have *v1beta1.GenericJob, current bool) outcome {
+// mirrorOf returns the status of the GenericJob as what the job shows. If current is true, that status belongs to the job's present spec, and the job's observedGeneration says so.
+func (r *Reconciler) mirrorOf(job client.Object, have *v1beta1.GenericJob, current bool) outcome {
 	status := have.Status.DeepCopy()
 	if status.Phase == "" {
 		status.Phase = v1beta1.JobPending
@@ -79,9 +73,9 @@ func (r *Reconciler) block(job client.Object, have *v1beta1.GenericJob, reason, 
 	return outcome{status: s, events: []kernel.Event{{Warning: true, Reason: reason, Message: message}}}
 }
 
-// reject fails a job that cannot be run, unless it has a GenericJob that the cache does not show yet. Such a GenericJob was compiled from an earlier
+// failUnlessRunning fails a job that cannot be run, unless it has a GenericJob that the cache does not show yet. Such a GenericJob was compiled from an earlier
 // spec, and goes on.
-func (r *Reconciler) reject(ctx context.Context, job client.Object, invalid error) (outcome, error) {
+func (r *Reconciler) failUnlessRunning(ctx context.Context, job client.Object, invalid error) (outcome, error) {
 	_, err := calls.GetLive(ctx, r.Live, job, calls.KindGenericJob)
 	switch {
 	case apierrors.IsNotFound(err):
@@ -93,10 +87,10 @@ func (r *Reconciler) reject(ctx context.Context, job client.Object, invalid erro
 	}
 }
 
-// refusal shows what the apiserver refuses. If the apiserver calls the GenericJob invalid, a job that has never run fails. Otherwise the operator tries
+// showRefusal shows what the apiserver refuses. If the apiserver calls the GenericJob invalid, a job that has never run fails. Otherwise the operator tries
 // again, in the end once a minute. No event tells it that a quota has room, that a policy has changed, or that a name is free. An error that is no
 // refusal is returned; if it lasts, it is shown like one.
-func (r *Reconciler) refusal(ctx context.Context, job client.Object, have *v1beta1.GenericJob, err error) (outcome, error) {
+func (r *Reconciler) showRefusal(ctx context.Context, job client.Object, have *v1beta1.GenericJob, err error) (outcome, error) {
 	var refusal *calls.RefusalError
 	sure := errors.As(err, &refusal)
 	r.Counts.CountFailedCall(r.Kind, metrics.ObjectGenericJob, reasonOf(refusal))
@@ -107,7 +101,7 @@ func (r *Reconciler) refusal(ctx context.Context, job client.Object, have *v1bet
 		refusal = &calls.RefusalError{Refusal: kernel.Refusal{Reason: v1beta1.ReasonCreateFailed, Message: err.Error()}}
 	}
 	if refusal.Reason == v1beta1.ReasonCreateInvalid && have == nil && !r.hasRun(job) {
-		return r.reject(ctx, job, r.refusedSpec(refusal.Message))
+		return r.failUnlessRunning(ctx, job, r.refusedSpecError(refusal.Message))
 	}
 	reason := refusal.Reason
 	next := ": the operator keeps trying. Free what is short, have the policy or webhook changed that is in the way, or delete the job."
@@ -200,81 +194,4 @@ func phaseEvent(phase v1beta1.JobPhase, s *v1beta1.GenericJobStatus) kernel.Even
 		e.Message = "The job has been accepted, and is about to get its pods."
 	}
 	return e
-}
-
-// addPlatformLabels adds to the templates the labels by which TensorStack's platform finds the pods of a training job. Labels of the user stay.
-func addPlatformLabels(spec *v1beta1.GenericJobSpec, kind, name string) {
-	for i := range spec.ReplicaSpecs {
-		t := &spec.ReplicaSpecs[i].Template
-		if t.Labels == nil {
-			t.Labels = map[string]string{}
-		}
-		for key, value := range map[string]string{
-			v1beta1.LabelT9kComponent: strings.ToLower(kind),
-			v1beta1.LabelT9kOwnerKind: kind,
-			v1beta1.LabelT9kOwnerName: name,
-		} {
-			if _, said := t.Labels[key]; !said {
-				t.Labels[key] = value
-			}
-		}
-	}
-}
-
-// setKueueQueue sets the Kueue queue that a label of the job names, unless the spec has a scheduler or Kueue knows the kind itself.
-func setKueueQueue(into *v1beta1.GenericJobSpec, f framework.Registration, job client.Object) {
-	if f.KnownToKueue || into.Scheduler != nil {
-		return
-	}
-	labels := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Labels: job.GetLabels()}}
-	if queue := spec.Kueue(labels); queue != nil {
-		into.Scheduler = &v1beta1.SchedulePolicy{Kueue: queue}
-	}
-}
-
-// isPrebuilt reports whether a job with a Kueue queue names a Workload that somebody else has made for it. The operator uses no such Workload: see
-// spec.PrebuiltMessage.
-func isPrebuilt(job client.Object, program framework.Program) bool {
-	return program.Spec.Scheduler != nil && program.Spec.Scheduler.Kueue != nil && spec.Prebuilt(job) != ""
-}
-
-func (r *Reconciler) holdPrebuilt(job client.Object) outcome {
-	return r.block(job, nil, v1beta1.ReasonInvalidSpec, spec.PrebuiltMessage(spec.Prebuilt(job)))
-}
-
-// bringAutoscaler brings the job's HorizontalPodAutoscaler to what was compiled; nil deletes it. A finished job has none.
-func (r *Reconciler) bringAutoscaler(ctx context.Context, job client.Object, want *autoscalingv2.HorizontalPodAutoscalerSpec) error {
-	if !r.Autoscales {
-		return nil
-	}
-	if r.finished(job) {
-		want = nil
-	}
-	return dependents.Autoscaler(ctx, r.owner(job), want)
-}
-
-// bringBoard brings the job's TensorBoard to what was compiled, and adds its state to what is shown.
-func (r *Reconciler) bringBoard(ctx context.Context, job client.Object, want *framework.TensorBoard, out *outcome) error {
-	if r.MirrorTensorBoard == nil {
-		return nil
-	}
-	state, wake, err := dependents.TensorBoard(ctx, r.owner(job), want, r.finished(job), r.Clock.Now())
-	if err != nil {
-		return err
-	}
-	if state != nil {
-		state.Note = text.Cut(state.Note, text.Max)
-	}
-	out.board = func(o client.Object) { r.MirrorTensorBoard(o, state) }
-	out.requeueAfter = calls.Sooner(out.requeueAfter, wake)
-	// In this reconcile the state tells what was just done. The next one does nothing, so it tells what is wrong.
-	if state == nil || state.Type != corev1.EventTypeWarning || state.Action != tensorboard.ActionNone {
-		return nil
-	}
-	after := job.DeepCopyObject().(client.Object)
-	r.MirrorTensorBoard(after, state)
-	if !equality.Semantic.DeepEqual(job, after) {
-		out.events = append(out.events, kernel.Event{Warning: true, Reason: state.Reason, Message: "TensorBoard: " + state.Note})
-	}
-	return nil
 }

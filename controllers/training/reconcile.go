@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -85,17 +84,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return r.reportRefusal(ctx, job, result, err)
 }
 
-// Compile compiles a training job of the kind. It adds to the GenericJob what is the same for all frameworks: labels, and the queue that a label of the
-// job names. An error is a mistake in the job, which the user can correct, unless it is a DefinitionError.
-func Compile(f framework.Registration, kind string, job client.Object) (framework.Program, error) {
-	program, err := f.Compile(job)
-	if err == nil && !program.Foreign {
-		addPlatformLabels(&program.Spec, kind, job.GetName())
-		setKueueQueue(&program.Spec, f, job)
-	}
-	return program, err
-}
-
 // reconcile brings what the job owns to what was compiled, and writes the job's status.
 func (r *Reconciler) reconcile(ctx context.Context, job client.Object, program framework.Program, invalid error) (ctrl.Result, error) {
 	next := r.reconcileUnfinished
@@ -116,11 +104,11 @@ func (r *Reconciler) reconcile(ctx context.Context, job client.Object, program f
 	if err := calls.CheckShutdown(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
-	besides := error(nil)
+	var besides error
 	if invalid == nil {
-		besides = errors.Join(r.bringAutoscaler(ctx, job, program.Autoscaler), r.bringBoard(ctx, job, program.TensorBoard, &out))
+		besides = errors.Join(r.ensureAutoscaler(ctx, job, program.Autoscaler), r.ensureBoard(ctx, job, program.TensorBoard, &out))
 	}
-	err = r.show(ctx, job, out)
+	err = r.writeStatus(ctx, job, out)
 	if left, limited := r.timeToLive(job, program); limited && err == nil { // the reconcile may just have finished the job
 		out.requeueAfter = calls.Sooner(out.requeueAfter, max(left, time.Second))
 	}
@@ -161,19 +149,19 @@ func (r *Reconciler) reconcileUnfinished(ctx context.Context, job client.Object,
 	err := r.Client.Get(ctx, client.ObjectKeyFromObject(job), have)
 	switch {
 	case apierrors.IsNotFound(err):
-		return r.begin(ctx, job, program, invalid)
+		return r.handleUnstarted(ctx, job, program, invalid)
 	case err != nil:
 		return outcome{}, fmt.Errorf("read GenericJob %s/%s: %w", job.GetNamespace(), job.GetName(), err)
 	case !metav1.IsControlledBy(have, job):
 		return r.block(job, nil, v1beta1.ReasonNameConflict, nameTakenMessage(have)), nil
 	case have.DeletionTimestamp != nil:
-		return r.follow(job, have, false), nil // its end leads to the next reconcile
+		return r.mirrorOf(job, have, false), nil // its end leads to the next reconcile
 	case have.Annotations[v1beta1.AnnotationFrameworkRevision] != r.Revision && r.Revision != "":
 		return outcome{requeueAfter: calls.RetrySoon}, nil // another revision compiled it, which the cache has just shown
 	case invalid != nil:
 		return r.block(job, have, reasonFor(invalid), invalid.Error()+". Until then the job goes on as it was."), nil
 	case equality.Semantic.DeepEqual(have.Spec, program.Spec):
-		return r.keep(ctx, job, have, program)
+		return r.reconcileUnchanged(ctx, job, have, program)
 	case isCompiledOtherwise(job, have):
 		return r.updateAllowed(ctx, job, have, program, errCompiledOtherwise)
 	default:
@@ -181,25 +169,25 @@ func (r *Reconciler) reconcileUnfinished(ctx context.Context, job client.Object,
 	}
 }
 
-// keep shows the status of a GenericJob that is as compiled.
-func (r *Reconciler) keep(ctx context.Context, job client.Object, have *v1beta1.GenericJob, program framework.Program) (outcome, error) {
-	if err := r.provideData(ctx, job, program.Data); err != nil {
-		return r.refusal(ctx, job, have, err)
+// reconcileUnchanged shows the status of a GenericJob that is as compiled.
+func (r *Reconciler) reconcileUnchanged(ctx context.Context, job client.Object, have *v1beta1.GenericJob, program framework.Program) (outcome, error) {
+	if err := r.ensureData(ctx, job, program.Data); err != nil {
+		return r.showRefusal(ctx, job, have, err)
 	}
-	if err := r.confirm(ctx, job, have); err != nil {
+	if err := r.annotateCompiled(ctx, job, have); err != nil {
 		return outcome{}, err
 	}
-	return r.follow(job, have, have.Status.ObservedGeneration == have.Generation), nil
+	return r.mirrorOf(job, have, have.Status.ObservedGeneration == have.Generation), nil
 }
 
 // update replaces the spec of the GenericJob, under its resourceVersion. The CEL rules of GenericJob say what may change while it runs. A change that
 // the apiserver refuses waits for a pause.
 func (r *Reconciler) update(ctx context.Context, job client.Object, have *v1beta1.GenericJob, program framework.Program) (outcome, error) {
-	if err := r.provideData(ctx, job, program.Data); err != nil {
-		return r.refusal(ctx, job, have, err)
+	if err := r.ensureData(ctx, job, program.Data); err != nil {
+		return r.showRefusal(ctx, job, have, err)
 	}
-	if err := r.provideKeysAgain(ctx, job, have, program); err != nil {
-		return r.refusal(ctx, job, have, err)
+	if err := r.ensureKeysAgain(ctx, job, have, program); err != nil {
+		return r.showRefusal(ctx, job, have, err)
 	}
 	want := have.DeepCopy()
 	want.Spec = program.Spec
@@ -213,7 +201,7 @@ func (r *Reconciler) update(ctx context.Context, job client.Object, have *v1beta
 	switch {
 	case err == nil:
 		r.reportUndone(job, have)
-		out := r.follow(job, have, false)
+		out := r.mirrorOf(job, have, false)
 		out.events = warnings(program)
 		return out, nil
 	case calls.Outdated(err):
@@ -221,37 +209,12 @@ func (r *Reconciler) update(ctx context.Context, job client.Object, have *v1beta
 	case calls.Invalid(err), calls.TooLarge(err):
 		return r.updateAllowed(ctx, job, have, program, err)
 	default:
-		return r.refusal(ctx, job, have, calls.Explain(fmt.Sprintf("update GenericJob %s/%s", have.Namespace, have.Name), err))
+		return r.showRefusal(ctx, job, have, calls.Explain(fmt.Sprintf("update GenericJob %s/%s", have.Namespace, have.Name), err))
 	}
 }
 
-// provideData makes sure that the program's ConfigMap is there. The ConfigMap is immutable, and named after its content.
-func (r *Reconciler) provideData(ctx context.Context, job client.Object, data map[string]string) error {
-	if len(data) == 0 {
-		return nil
-	}
-	immutable := true
-	want := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: job.GetNamespace(), Name: framework.ConfigMapName(job.GetName(), data),
-			Labels:          map[string]string{v1beta1.LabelJobUID: string(job.GetUID())},
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, r.Kind)},
-		},
-		Data: data, Immutable: &immutable,
-	}
-	have := &corev1.ConfigMap{}
-	err := r.Client.Get(ctx, client.ObjectKeyFromObject(want), have)
-	if err == nil && metav1.IsControlledBy(have, job) {
-		return nil
-	}
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("read ConfigMap %s/%s: %w", want.Namespace, want.Name, err)
-	}
-	return r.owner(job).Create(ctx, fmt.Sprintf("create ConfigMap %s/%s", want.Namespace, want.Name), want)
-}
-
-// show writes the status of the job if it has changed, and then emits the events.
-func (r *Reconciler) show(ctx context.Context, job client.Object, out outcome) error {
+// writeStatus writes the status of the job if it has changed, and then emits the events.
+func (r *Reconciler) writeStatus(ctx context.Context, job client.Object, out outcome) error {
 	before := job.DeepCopyObject().(client.Object)
 	if out.status != nil {
 		r.Mirror(job, *out.status)

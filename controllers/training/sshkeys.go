@@ -27,9 +27,9 @@ import (
 // keySSHPublic is the key of the public key in a Secret of type kubernetes.io/ssh-auth. Kubernetes has a name for that of the private key alone.
 const keySSHPublic = "ssh-publickey"
 
-// provideKeys creates a Secret with a key pair for ssh, unless it exists. The operator may create Secrets, but not read them. The name has the job's
+// ensureKeys creates a Secret with a key pair for ssh, unless it exists. The operator may create Secrets, but not read them. The name has the job's
 // UID, so an existing Secret of that name is the job's. The job owns the Secret.
-func (r *Reconciler) provideKeys(ctx context.Context, job client.Object, name string) error {
+func (r *Reconciler) ensureKeys(ctx context.Context, job client.Object, name string) error {
 	if name == "" {
 		return nil
 	}
@@ -51,16 +51,17 @@ func (r *Reconciler) provideKeys(ctx context.Context, job client.Object, name st
 	return calls.Explain(fmt.Sprintf("create Secret %s/%s", job.GetNamespace(), name), err)
 }
 
-// provideKeysAgain creates the keys before an update of the GenericJob, if they may be missing. They were created before if the GenericJob mounts them
+// ensureKeysAgain creates the keys before an update of the GenericJob, if they may be missing. They were created before if the GenericJob mounts them
 // already; then only a resume checks that they are still there. An exhausted quota refuses even a Secret that exists, and that must not keep a job from
 // being paused.
-func (r *Reconciler) provideKeysAgain(ctx context.Context, job client.Object, have *v1beta1.GenericJob, program framework.Program) error {
+func (r *Reconciler) ensureKeysAgain(ctx context.Context, job client.Object, have *v1beta1.GenericJob, program framework.Program) error {
 	known := mountsSecret(&have.Spec, program.SSHKeys)
 	if known && (program.Spec.RunMode.Pauses() || !have.Spec.RunMode.Pauses()) {
 		return nil
 	}
-	err := r.provideKeys(ctx, job, program.SSHKeys)
-	if refusal := (*calls.RefusalError)(nil); known && errors.As(err, &refusal) {
+	err := r.ensureKeys(ctx, job, program.SSHKeys)
+	var refusal *calls.RefusalError
+	if known && errors.As(err, &refusal) {
 		return nil // if they are gone, the pods' events say so
 	}
 	return err

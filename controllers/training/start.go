@@ -10,24 +10,25 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/controllers/calls"
 	"github.com/genericjob/genericjob/controllers/metrics"
+	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// begin handles a job that has no GenericJob: it fails, is blocked, or starts.
-func (r *Reconciler) begin(ctx context.Context, job client.Object, program framework.Program, invalid error) (outcome, error) {
+// handleUnstarted handles a job that has no GenericJob: it fails, is blocked, or starts.
+func (r *Reconciler) handleUnstarted(ctx context.Context, job client.Object, program framework.Program, invalid error) (outcome, error) {
 	switch {
 	case invalid != nil:
-		return r.reject(ctx, job, invalid)
+		return r.failUnlessRunning(ctx, job, invalid)
 	case isPrebuilt(job, program):
 		return r.holdPrebuilt(job), nil
 	default:
-		return r.start(ctx, job, program)
+		return r.createGenericJob(ctx, job, program)
 	}
 }
 
-// start creates the GenericJob. The fence comes first: the job may have finished without the cache showing it yet, and its GenericJob may have been
+// createGenericJob creates the GenericJob. The fence comes first: the job may have finished without the cache showing it yet, and its GenericJob may have been
 // deleted. Such a job must not run again.
-func (r *Reconciler) start(ctx context.Context, job client.Object, program framework.Program) (outcome, error) {
+func (r *Reconciler) createGenericJob(ctx context.Context, job client.Object, program framework.Program) (outcome, error) {
 	current, err := r.owner(job).IsCurrent(ctx)
 	if err == nil && !current {
 		r.Counts.CountStopped(r.Kind, metrics.ByFence)
@@ -35,11 +36,11 @@ func (r *Reconciler) start(ctx context.Context, job client.Object, program frame
 	if err != nil || !current {
 		return outcome{requeueAfter: calls.RetrySoon}, err
 	}
-	if err := r.provideData(ctx, job, program.Data); err != nil {
-		return r.refusal(ctx, job, nil, err)
+	if err := r.ensureData(ctx, job, program.Data); err != nil {
+		return r.showRefusal(ctx, job, nil, err)
 	}
-	if err := r.provideKeys(ctx, job, program.SSHKeys); err != nil {
-		return r.refusal(ctx, job, nil, err)
+	if err := r.ensureKeys(ctx, job, program.SSHKeys); err != nil {
+		return r.showRefusal(ctx, job, nil, err)
 	}
 	made := &v1beta1.GenericJob{
 		ObjectMeta: metav1.ObjectMeta{
@@ -53,9 +54,19 @@ func (r *Reconciler) start(ctx context.Context, job client.Object, program frame
 		made.Annotations[v1beta1.AnnotationFrameworkRevision] = r.Revision
 	}
 	if err := r.owner(job).Create(ctx, fmt.Sprintf("create GenericJob %s/%s", made.Namespace, made.Name), made); err != nil {
-		return r.refusal(ctx, job, nil, err)
+		return r.showRefusal(ctx, job, nil, err)
 	}
-	out := r.follow(job, made, false)
+	out := r.mirrorOf(job, made, false)
 	out.events = warnings(program)
 	return out, nil
+}
+
+// isPrebuilt reports whether a job with a Kueue queue names a Workload that somebody else has made for it. The operator uses no such Workload: see
+// spec.PrebuiltMessage.
+func isPrebuilt(job client.Object, program framework.Program) bool {
+	return program.Spec.Scheduler != nil && program.Spec.Scheduler.Kueue != nil && spec.Prebuilt(job) != ""
+}
+
+func (r *Reconciler) holdPrebuilt(job client.Object) outcome {
+	return r.block(job, nil, v1beta1.ReasonInvalidSpec, spec.PrebuiltMessage(spec.Prebuilt(job)))
 }

@@ -71,7 +71,7 @@ func (r *Reconciler) updateAllowed(ctx context.Context, job client.Object, have 
 		case calls.Outdated(err):
 			return outcome{requeueAfter: calls.RetrySoon}, nil
 		case !calls.Invalid(err) && !calls.TooLarge(err):
-			return r.refusal(ctx, job, have, calls.Explain(fmt.Sprintf("update GenericJob %s/%s", have.Namespace, have.Name), err))
+			return r.showRefusal(ctx, job, have, calls.Explain(fmt.Sprintf("update GenericJob %s/%s", have.Namespace, have.Name), err))
 		}
 	}
 	return r.block(job, have, v1beta1.ReasonInvalidSpec, refused.Error()+". Until then the job goes on as it was."), nil

@@ -46,7 +46,7 @@ func (o *operator) send(ctx context.Context, what string, writes bool, do func()
 	l.writer = p
 	defer func() { l.writer = nil }()
 	fate := ""
-	err := error(nil)
+	var err error
 	switch l.fate(writes) {
 	case answered:
 		err = do()

@@ -115,7 +115,7 @@ func (c *reviewer) mayLack(of *cel.Type, name string) bool {
 
 // askedIn are the fields of which an expression asks whether they are there, by has() or .?, itself or in a variable.
 func (c *reviewer) askedIn(e *expression) []string {
-	if known, is := c.asked[e]; is {
+	if known, ok := c.asked[e]; ok {
 		return known
 	}
 	var asked []string
@@ -220,9 +220,9 @@ func (c *reviewer) isOfJob(e ast.Expr) bool {
 
 // literalText is a text that stands in an expression.
 func literalText(e ast.Expr) (string, bool) {
-	value, is := literalOf(e)
+	value, ok := literalOf(e)
 	text, isText := value.(string)
-	return text, is && isText
+	return text, ok && isText
 }
 
 func literalOf(e ast.Expr) (any, bool) {

@@ -81,11 +81,11 @@ func (d *Definition) begin(job *Job) (*run, error) {
 
 // ResolveName implements interpreter.Activation.
 func (r *run) ResolveName(name string) (any, bool) {
-	if value, is := r.known[name]; is {
+	if value, ok := r.known[name]; ok {
 		return value, true
 	}
-	short, is := strings.CutPrefix(name, nameVariables)
-	if !is {
+	short, ok := strings.CutPrefix(name, nameVariables)
+	if !ok {
 		return nil, false
 	}
 	for _, v := range r.variables {
@@ -179,8 +179,8 @@ func (r *run) words(n *node) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, is := value.(string)
-	if !is {
+	text, ok := value.(string)
+	if !ok {
 		return "", placed(n.path, fmt.Errorf("is no text but %v", value))
 	}
 	return text, nil
@@ -256,8 +256,8 @@ func (r *run) text(n *node) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		written, is := value.ConvertToType(types.StringType).(types.String)
-		if !is {
+		written, ok := value.ConvertToType(types.StringType).(types.String)
+		if !ok {
 			return "", placed(n.path, fmt.Errorf("${%s} is of type %s, which no text can hold", p.expression.text, value.Type().TypeName()))
 		}
 		if b.WriteString(string(written)); b.Len() > maxString {

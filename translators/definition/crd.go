@@ -151,8 +151,8 @@ func (r *schemaReader) wrong(path, format string, args ...any) {
 // resolve puts types in the place of their names.
 func (r *schemaReader) resolve(path string, s *apiextensionsv1.JSONSchemaProps) {
 	if s.Ref != nil {
-		known, is := r.types[*s.Ref]
-		if !is {
+		known, ok := r.types[*s.Ref]
+		if !ok {
 			r.wrong(path+".$ref", "is %q: %s are known", *s.Ref, strings.Join(slices.Sorted(maps.Keys(r.types)), ", "))
 			return
 		}

@@ -64,7 +64,7 @@ func TestASchemaOfAFewLinesIsThatOfAWholeKind(t *testing.T) {
 	for _, name := range []string{"template", "runPolicy", "runMode", "scheduler"} {
 		a, b := root.Properties["spec"].Properties[name], want.Properties["spec"].Properties[name]
 		a.Description, b.Description = "", ""
-		if scope, is := b.Properties["restartScope"]; is { // its words are about the kinds that the operator knows
+		if scope, ok := b.Properties["restartScope"]; ok { // its words are about the kinds that the operator knows
 			require.Contains(t, a.Properties["restartScope"].Description, "Default: what the TrainingFramework of the kind says")
 			scope.Description = a.Properties["restartScope"].Description
 			b.Properties["restartScope"] = scope

@@ -99,8 +99,8 @@ func (r *reader) mismatchOfObject(is *cel.Type, into reflect.Type) (where, probl
 		return "", ""
 	}
 	for _, name := range slices.Sorted(maps.Keys(declared.Fields)) {
-		inner, known := member(into, name)
-		if !known {
+		inner, ok := member(into, name)
+		if !ok {
 			continue // it may not be used
 		}
 		if where, problem := r.mismatch(declared.Fields[name].Type.CelType(), inner); problem != "" {
@@ -152,8 +152,8 @@ func member(t reflect.Type, name string) (reflect.Type, bool) {
 	case t.Kind() == reflect.Map:
 		return t.Elem(), true
 	case t.Kind() == reflect.Struct:
-		of, known := fieldsOf(t)[name]
-		return of, known
+		of, ok := fieldsOf(t)[name]
+		return of, ok
 	default:
 		return nil, true // the mistake is that it has fields at all
 	}

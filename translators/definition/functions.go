@@ -63,12 +63,12 @@ func bound(name string, f native) func(...ref.Val) ref.Val {
 		if err != nil {
 			return types.NewErr("%s: %w", name, err)
 		}
-		if made, is := out.(*template); is {
+		if made, ok := out.(*template); ok {
 			for _, arg := range args {
 				made.cost += costOf(arg) // it consists of these, and need not be measured
 			}
 		}
-		if value, is := out.(ref.Val); is {
+		if value, ok := out.(ref.Val); ok {
 			return value
 		}
 		return types.DefaultTypeAdapter.NativeToValue(out)
@@ -245,8 +245,8 @@ func join(a []ref.Val) (any, error) {
 	var parts []string
 	n := 0
 	for _, p := range list {
-		part, is := p.(string)
-		if !is {
+		part, ok := p.(string)
+		if !ok {
 			return nil, fmt.Errorf("%v is no text", p)
 		}
 		if n += len(part) + len(textOf(a[1])); n > maxString {

@@ -18,8 +18,8 @@ func (r *run) spec(into *v1beta1.GenericJobSpec) error {
 	if err != nil {
 		return err
 	}
-	object, is := value.(map[string]any)
-	if !is {
+	object, ok := value.(map[string]any)
+	if !ok {
 		return placed(n.path, errors.New("is no object"))
 	}
 	templates := take(object)
@@ -42,7 +42,7 @@ func take(object map[string]any) map[int]*template {
 	list, _ := object["replicaSpecs"].([]any)
 	for i, one := range list {
 		replica, _ := one.(map[string]any)
-		if t, is := replica["template"].(*template); is {
+		if t, ok := replica["template"].(*template); ok {
 			found[i] = t
 			delete(replica, "template")
 		}

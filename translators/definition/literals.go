@@ -124,8 +124,8 @@ func (c *reviewer) literalExpression(path string, e ast.Expr, s *apiextensionsv1
 func (c *reviewer) literalMap(path string, m ast.MapExpr, s *apiextensionsv1.JSONSchemaProps) {
 	has := []string{}
 	for _, entry := range m.Entries() {
-		name, is := literalText(entry.AsMapEntry().Key())
-		if !is {
+		name, ok := literalText(entry.AsMapEntry().Key())
+		if !ok {
 			return // any field may be there
 		}
 		has = append(has, name)

@@ -8,7 +8,7 @@ import (
 // anew is a run of the same job that has cost nothing yet, and in which no variable is known.
 func (r *run) anew() *run {
 	known := map[string]any{nameJob: r.known[nameJob]}
-	if data, is := r.known[nameData]; is {
+	if data, ok := r.known[nameData]; ok {
 		known[nameData] = data
 	}
 	return &run{Definition: r.Definition, known: known}
@@ -21,8 +21,8 @@ func (r *run) timeToLive() *int32 {
 		return nil
 	}
 	plain, err := r.whole("spec.runPolicy", r.runPolicy)
-	object, is := plain.(map[string]any)
-	if err != nil || !is {
+	object, ok := plain.(map[string]any)
+	if err != nil || !ok {
 		return nil
 	}
 	policy := &v1beta1.RunPolicy{}
@@ -44,7 +44,7 @@ func (r *run) policy(to *framework.Program) error {
 		return err
 	}
 	var policy *v1beta1.RunPolicy
-	if object, is := plain.(map[string]any); is {
+	if object, ok := plain.(map[string]any); ok {
 		policy = &v1beta1.RunPolicy{}
 		if err := decode(object, policy); err != nil {
 			return placed(path, err)

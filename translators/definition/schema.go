@@ -48,7 +48,7 @@ func SchemasOf(crd *apiextensionsv1.CustomResourceDefinition, kind v1beta1.Frame
 }
 
 func property(of *apiextensionsv1.JSONSchemaProps, name string) *apiextensionsv1.JSONSchemaProps {
-	if p, has := of.Properties[name]; has {
+	if p, ok := of.Properties[name]; ok {
 		return &p
 	}
 	return nil

@@ -81,8 +81,8 @@ func (r *reader) node(path string, value any, into reflect.Type, depth int) *nod
 	case map[string]any:
 		n.is = isObject
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			inner, known := member(into, name)
-			if !known {
+			inner, ok := member(into, name)
+			if !ok {
 				r.wrong(path+"."+name, "there is no such field")
 				continue
 			}

@@ -35,7 +35,7 @@ func wrap(spec any, depth int) {
 	switch v := spec.(type) {
 	case map[string]any:
 		for name, inner := range v {
-			if object, is := inner.(map[string]any); is && name == "template" {
+			if object, ok := inner.(map[string]any); ok && name == "template" {
 				mapper, _ := types.DefaultTypeAdapter.NativeToValue(object).(traits.Mapper)
 				v[name] = &template{object: mapper}
 			} else if depth > 0 {
@@ -75,16 +75,16 @@ func (t *template) Size() ref.Val                                { return t.look
 
 // templateOf reads a pod template.
 func templateOf(v ref.Val) (*corev1.PodTemplateSpec, error) {
-	known, is := v.(*template)
-	if is && known.spec != nil {
+	known, ok := v.(*template)
+	if ok && known.spec != nil {
 		return known.spec, nil
 	}
 	plain, err := plainOf(v)
 	if err != nil {
 		return nil, err
 	}
-	object, is := plain.(map[string]any)
-	if !is {
+	object, ok := plain.(map[string]any)
+	if !ok {
 		return nil, fmt.Errorf("%s is no pod template", v.Type().TypeName())
 	}
 	t := &corev1.PodTemplateSpec{}
@@ -99,7 +99,7 @@ func templateOf(v ref.Val) (*corev1.PodTemplateSpec, error) {
 
 // costOf is what it costs to do something with all of a value.
 func costOf(v ref.Val) uint64 {
-	if made, is := v.(*template); is && made.cost > 0 {
+	if made, ok := v.(*template); ok && made.cost > 0 {
 		return made.cost
 	}
 	b := &budget{nodes: maxNodes, text: maxString}
@@ -107,7 +107,7 @@ func costOf(v ref.Val) uint64 {
 		return maxCost
 	}
 	cost := uint64(maxNodes-b.nodes)*10 + uint64(maxString-b.text)/10
-	if made, is := v.(*template); is {
+	if made, ok := v.(*template); ok {
 		made.cost = cost
 	}
 	return cost
@@ -129,7 +129,7 @@ func (prices) CallCost(_, overload string, args []ref.Val, result ref.Val) *uint
 	case types.String:
 		cost += uint64(len(made)) / 10
 	case traits.Lister:
-		if n, is := made.Size().(types.Int); is {
+		if n, ok := made.Size().(types.Int); ok {
 			cost += uint64(n) / 10
 		}
 	}
@@ -144,7 +144,7 @@ func objectOf(o any) (map[string]any, error) {
 // decode reads a map into a struct. A field that the struct does not have is a mistake.
 func decode(object map[string]any, into any) error {
 	err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(object, into, true)
-	if strict, is := runtime.AsStrictDecodingError(err); is {
+	if strict, ok := runtime.AsStrictDecodingError(err); ok {
 		return errors.Join(strict.Errors()...)
 	}
 	return err
@@ -165,7 +165,7 @@ type budget struct {
 
 // bounded reports whether a value is too large to be used.
 func bounded(v ref.Val) error {
-	if made, is := v.(*template); is && made.cost > 0 {
+	if made, ok := v.(*template); ok && made.cost > 0 {
 		if made.cost >= maxCost {
 			return errTooLarge
 		}
@@ -219,7 +219,7 @@ func (b *budget) value(v ref.Val) (any, error) {
 	case types.Duration, types.Timestamp:
 		return b.plain(v.ConvertToType(cel.StringType))
 	case traits.Mapper:
-		if object, is := v.Value().(map[string]any); is {
+		if object, ok := v.Value().(map[string]any); ok {
 			return b.plain(object)
 		}
 		return b.mapper(v)
@@ -255,8 +255,8 @@ func (b *budget) mapper(m traits.Mapper) (any, error) {
 	object := map[string]any{}
 	for it := m.Iterator(); it.HasNext() == types.True; {
 		key := it.Next()
-		name, is := key.Value().(string)
-		if !is {
+		name, ok := key.Value().(string)
+		if !ok {
 			return nil, fmt.Errorf("a key is of type %s: keys are texts", key.Type().TypeName())
 		}
 		object[name] = m.Get(key)

@@ -46,7 +46,7 @@ func AnyOf(replicaType string) v1beta1.FinishRule {
 
 // SetMainContainer names the container of a template that trains, unless the user has named one.
 func SetMainContainer(t *corev1.PodTemplateSpec, name string) {
-	if _, said := t.Annotations[v1beta1.AnnotationDefaultContainer]; said {
+	if _, ok := t.Annotations[v1beta1.AnnotationDefaultContainer]; ok {
 		return
 	}
 	if t.Annotations == nil {

@@ -12,7 +12,7 @@ import (
 // takeConf returns the value of --rdzv_conf, and the other options. If it is given more than once, the last counts.
 func takeConf(extra []string) (conf string, rest []string) {
 	for i := 0; i < len(extra); i++ {
-		if _, is := given(extra[i : i+1])["rdzv_conf"]; !is {
+		if _, ok := given(extra[i : i+1])["rdzv_conf"]; !ok {
 			rest = append(rest, extra[i])
 			continue
 		}

@@ -64,7 +64,7 @@ func isStatic(job *v1beta1.PyTorchTrainingJob) bool {
 // anyGiven reports whether the user gives torchrun any of these options.
 func anyGiven(t *v1beta1.TorchrunConfig, names ...string) bool {
 	own := given(t.ExtraOptions)
-	return slices.ContainsFunc(names, func(name string) bool { _, found := own[name]; return found })
+	return slices.ContainsFunc(names, func(name string) bool { _, ok := own[name]; return ok })
 }
 
 // firstOnHost reports whether replica 0 is on its node's network.

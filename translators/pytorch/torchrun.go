@@ -37,9 +37,9 @@ func (p *compilation) torchrun(spec *v1beta1.ReplicaSpec, c *corev1.Container) e
 	own := given(extra)
 	command := []string{"torchrun"}
 	for _, o := range list {
-		theirs, found := own[o.name]
+		theirs, ok := own[o.name]
 		switch {
-		case !found:
+		case !ok:
 			command = append(command, "--"+o.name+"="+o.value)
 		case o.field != "":
 			return fmt.Errorf("torchrunConfig.extraOptions: %s says what spec.%s says, too: remove one of them", theirs, o.field)
@@ -52,7 +52,7 @@ func (p *compilation) torchrun(spec *v1beta1.ReplicaSpec, c *corev1.Container) e
 		program.Warnings = append(program.Warnings, framework.Warning{Reason: "CommandReplaced", Message: fmt.Sprintf(
 			"spec.%s: its command %q is replaced by torchrun, because spec.torchrunConfig is enabled; its args stay.", where, c.Command)})
 	}
-	if conf, set := p.mergedConf(conf, c); set {
+	if conf, ok := p.mergedConf(conf, c); ok {
 		command = append(command, "--rdzv_conf="+conf)
 	}
 	c.Command = append(command, extra...)

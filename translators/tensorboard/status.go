@@ -117,7 +117,7 @@ func unavailable(s *v1beta1.DependentStatus, seen Seen) *v1beta1.DependentStatus
 	if pod == nil {
 		return withReason(s, corev1.EventTypeNormal, ReasonNotReady, "It waits for its pod.")
 	}
-	if message, is := unscheduled(pod); is {
+	if message, ok := unscheduled(pod); ok {
 		reason := ReasonNotReady
 		if strings.Contains(message, "persistentvolumeclaim") {
 			reason = ReasonUnreadable
@@ -135,7 +135,7 @@ func unavailable(s *v1beta1.DependentStatus, seen Seen) *v1beta1.DependentStatus
 }
 
 // unscheduled says why the scheduler finds no node for a pod, if that is so.
-func unscheduled(pod *corev1.Pod) (message string, is bool) {
+func unscheduled(pod *corev1.Pod) (message string, ok bool) {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
 			return c.Message, true

@@ -16,8 +16,8 @@ import (
 	"github.com/genericjob/genericjob/translators/definition"
 )
 
-// kindOf looks the kind up in the cluster.
-func (r *Reconciler) kindOf(ctx context.Context, f *v1beta1.TrainingFramework) (judgement, error) {
+// lookUpKind looks the kind up in the cluster.
+func (r *Reconciler) lookUpKind(ctx context.Context, f *v1beta1.TrainingFramework) (judgement, error) {
 	crd, err := r.crdOf(ctx, f.Spec.Kind)
 	if err != nil {
 		return judgement{}, err
@@ -27,21 +27,21 @@ func (r *Reconciler) kindOf(ctx context.Context, f *v1beta1.TrainingFramework) (
 		if f.Spec.Schema != nil {
 			way = "the operator makes it when the definition is accepted"
 		}
-		return judgement{notServedReason: v1beta1.ReasonKindMissing, notServedMessage: fmt.Sprintf("The cluster has no kind %s of %s: %s.", kind.Kind, kind.GroupVersion(), way)}, nil
+		return judgement{notServed: obstacle{v1beta1.ReasonKindMissing, fmt.Sprintf("The cluster has no kind %s of %s: %s.", kind.Kind, kind.GroupVersion(), way)}}, nil
 	}
 	schemas, err := definition.SchemasOf(crd, f.Spec.Kind)
 	if err != nil {
-		return judgement{notServedReason: v1beta1.ReasonKindMissing, notServedMessage: err.Error() + ".", crd: crd}, nil
+		return judgement{kindFound: kindFound{crd: crd}, notServed: obstacle{v1beta1.ReasonKindMissing, err.Error() + "."}}, nil
 	}
-	return judgement{
+	return judgement{kindFound: kindFound{
 		crd:      crd,
 		schemas:  schemas,
 		resource: schema.GroupVersionResource{Group: crd.Spec.Group, Version: f.Spec.Kind.Version, Resource: crd.Spec.Names.Plural},
 		version:  fmt.Sprintf("%s/%d", crd.UID, crd.Generation),
-	}, nil
+	}}, nil
 }
 
-// crdOf finds the CRD of a kind; nil if there is none that the cluster serves.
+// crdOf returns the CRD of a kind; nil if there is none that the cluster serves.
 func (r *Reconciler) crdOf(ctx context.Context, kind v1beta1.FrameworkKind) (*apiextensionsv1.CustomResourceDefinition, error) {
 	all := &metav1.PartialObjectMetadataList{}
 	all.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinitionList"))
@@ -73,96 +73,95 @@ func (r *Reconciler) crdOf(ctx context.Context, kind v1beta1.FrameworkKind) (*ap
 	return nil, nil
 }
 
-// check says what is wrong with a definition, and returns the CRD of one that brings its schema.
-func (r *Reconciler) check(ctx context.Context, f *v1beta1.TrainingFramework, is *judgement) (made *apiextensionsv1.CustomResourceDefinition, mistakes, err error) {
-	made, mistakes = definition.CRDFor(&f.Spec)
-	if mistakes != nil {
-		return nil, mistakes, nil
+// check looks for mistakes in a definition, and makes the CRD of one that brings its schema.
+func (r *Reconciler) check(ctx context.Context, f *v1beta1.TrainingFramework, j judgement) (judgement, error) {
+	if j.made, j.mistakes = definition.CRDFor(&f.Spec); j.mistakes != nil {
+		return j, nil
 	}
-	schemas := is.schemas
-	if made != nil {
-		if schemas, mistakes = definition.SchemasOf(made, f.Spec.Kind); mistakes != nil {
-			return nil, mistakes, nil
+	schemas := j.schemas
+	if j.made != nil {
+		if schemas, j.mistakes = definition.SchemasOf(j.made, f.Spec.Kind); j.mistakes != nil {
+			return j, nil
 		}
 	}
-	if mistakes = definition.Check(&f.Spec, schemas); mistakes != nil || made == nil {
-		return made, mistakes, nil
+	if j.mistakes = definition.Check(&f.Spec, schemas); j.mistakes != nil || j.made == nil {
+		return j, nil
 	}
-	mistakes, err = r.checkNarrower(ctx, f, made, is)
-	return made, mistakes, err
+	return r.checkNarrower(ctx, f, j)
 }
 
-// checkNarrower says what of a schema would take from jobs that there are. What no job uses may go, and a bound that all keep may come.
-func (r *Reconciler) checkNarrower(ctx context.Context, f *v1beta1.TrainingFramework, made *apiextensionsv1.CustomResourceDefinition, is *judgement) (mistakes, err error) {
-	if is.crd == nil || is.crd.Annotations[v1beta1.AnnotationSchema] == "" {
-		return nil, nil // it is not replaced, whatever it has
+// checkNarrower looks for what a schema would take from jobs that there are. What no job uses may go, and a bound that all keep may come.
+func (r *Reconciler) checkNarrower(ctx context.Context, f *v1beta1.TrainingFramework, j judgement) (judgement, error) {
+	if j.crd == nil || j.crd.Annotations[v1beta1.AnnotationSchema] == "" {
+		return j, nil // it is not replaced, whatever it has
 	}
-	narrower := definition.Narrower(&f.Spec, is.crd)
+	narrower := definition.Narrower(&f.Spec, j.crd)
 	if len(narrower) == 0 {
-		return nil, nil
+		return j, nil
 	}
-	why, err := r.unfit(ctx, definition.KindOf(&f.Spec), made)
+	why, err := r.unfit(ctx, definition.KindOf(&f.Spec), j.made)
 	if err != nil || why == "" {
-		return nil, err
+		return j, err
 	}
-	is.waitsForJobs = true
-	return fmt.Errorf("%w\n%s Take the edit back, or delete the job: the operator looks again every minute, and takes the edit once no job is in its way", narrower, why), nil
+	j.waitsForJobs = true
+	j.mistakes = fmt.Errorf("%w\n%s Take the edit back, or delete the job: the operator looks again every minute, and takes the edit once no job is in its way", narrower, why)
+	return j, nil
 }
 
 // makeKind gives the cluster the CRD of an accepted definition. What it replaces must be one that the operator has made.
-func (r *Reconciler) makeKind(ctx context.Context, made *apiextensionsv1.CustomResourceDefinition, is judgement) (judgement, error) {
-	have := is.crd
+func (r *Reconciler) makeKind(ctx context.Context, j judgement) (judgement, error) {
+	made, have := j.made, j.crd
 	if have == nil { // one that is not served yet, or of another kind, may have the name
 		have = &apiextensionsv1.CustomResourceDefinition{}
 		err := r.Live.Get(ctx, client.ObjectKeyFromObject(made), have)
 		if apierrors.IsNotFound(err) {
 			err = r.Client.Create(ctx, made)
-			is.notServedMessage = fmt.Sprintf("CustomResourceDefinition %s has just been made.", made.Name)
-			return is.answered(err)
+			j.notServed.message = fmt.Sprintf("CustomResourceDefinition %s has just been made.", made.Name)
+			return j.answered(err)
 		}
 		if err != nil {
-			return is, fmt.Errorf("read CustomResourceDefinition %s: %w", made.Name, err)
+			return j, fmt.Errorf("read CustomResourceDefinition %s: %w", made.Name, err)
 		}
-		is.notServedMessage = whyNotServed(have)
+		j.notServed.message = whyNotServed(have)
 	}
 	hash := have.Annotations[v1beta1.AnnotationSchema]
 	switch {
 	case have.Spec.Names.Kind != made.Spec.Names.Kind: // names have no capital letters
-		is.schemaReason = v1beta1.ReasonKindConflict
-		is.schemaMessage = fmt.Sprintf("spec.kind: CustomResourceDefinition %s is there, of kind %s. Call the kind something else: another definition with another kind.", have.Name, have.Spec.Names.Kind)
-		return is, nil
+		j.schemaRefused = obstacle{v1beta1.ReasonKindConflict,
+			fmt.Sprintf("spec.kind: CustomResourceDefinition %s is there, of kind %s. Call the kind something else: another definition with another kind.", have.Name, have.Spec.Names.Kind)}
+		return j, nil
 	case hash == "" || have.Name != made.Name:
-		is.schemaReason = v1beta1.ReasonKindConflict
-		is.schemaMessage = fmt.Sprintf("spec.schema: CustomResourceDefinition %s is there, and the operator has not made it. Leave schema out to use it as it is, or delete it, which deletes its objects.", have.Name)
-		return is, nil
+		j.schemaRefused = obstacle{v1beta1.ReasonKindConflict,
+			fmt.Sprintf("spec.schema: CustomResourceDefinition %s is there, and the operator has not made it. Leave schema out to use it as it is, or delete it, which deletes its objects.", have.Name)}
+		return j, nil
 	case hash == made.Annotations[v1beta1.AnnotationSchema] || have.DeletionTimestamp != nil:
-		return is, nil
+		return j, nil
 	}
 	next := have.DeepCopy()
 	next.Annotations[v1beta1.AnnotationSchema] = made.Annotations[v1beta1.AnnotationSchema]
 	next.Spec.Versions = made.Spec.Versions
-	return is.answered(r.Client.Patch(ctx, next, client.MergeFromWithOptions(have, client.MergeFromWithOptimisticLock{})))
+	return j.answered(r.Client.Patch(ctx, next, client.MergeFromWithOptions(have, client.MergeFromWithOptimisticLock{})))
 }
 
 const lacksSchemas = "The operator may not create and patch customresourcedefinitions. A cluster admin must apply the CRD of spec.schema, after each edit of that: " +
 	"`kubectl gj translate -f FILE -o yaml` prints it of the definition. Or let the operator do it, which takes a right on all CRDs: the component deploy/framework-schemas, or frameworkSchemas of the chart."
 
-// answered takes in what the apiserver says of a CRD.
-func (is judgement) answered(err error) (judgement, error) {
+// answered returns the judgement with what the apiserver says of a CRD.
+func (j judgement) answered(err error) (judgement, error) {
 	switch {
-	case apierrors.IsForbidden(err) && is.crd != nil: // the kind as it was is served
-		is.schemaReason, is.schemaMessage = v1beta1.ReasonRightsMissing, lacksSchemas+" The apiserver says: "+err.Error()
+	case apierrors.IsForbidden(err) && j.crd != nil: // the kind as it was is served
+		j.schemaRefused = obstacle{v1beta1.ReasonRightsMissing, lacksSchemas + " The apiserver says: " + err.Error()}
 	case apierrors.IsForbidden(err):
-		is.notServedReason, is.notServedMessage = v1beta1.ReasonRightsMissing, lacksSchemas+" The apiserver says: "+err.Error()
+		j.notServed = obstacle{v1beta1.ReasonRightsMissing, lacksSchemas + " The apiserver says: " + err.Error()}
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err): // a webhook's refusal is often the second
-		is.schemaReason, is.schemaMessage = v1beta1.ReasonInvalidDefinition, "spec.schema: "+err.Error()
+		j.schemaRefused = obstacle{v1beta1.ReasonInvalidDefinition, "spec.schema: " + err.Error()}
 	case err != nil:
-		return is, fmt.Errorf("write the CustomResourceDefinition of a TrainingFramework: %w", err)
+		return j, fmt.Errorf("write the CustomResourceDefinition of a TrainingFramework: %w", err)
 	}
-	return is, nil
+	return j, nil
 }
 
-// whyNotServed tells what a CRD waits for.
+// whyNotServed returns what a CRD waits for.
 func whyNotServed(crd *apiextensionsv1.CustomResourceDefinition) string {
 	if crd.DeletionTimestamp != nil {
 		return fmt.Sprintf("CustomResourceDefinition %s is being deleted.", crd.Name)

@@ -91,7 +91,7 @@ func TestARefusedMarkHoldsUpNoStatusAndIsNotWrittenAtEachReconcile(t *testing.T)
 		t.Run(name, func(t *testing.T) {
 			m := newMarking(t, ofEarlier())
 			reconcile := func() {
-				out, err := m.keep(t.Context(), m.owner, m.read(t), framework.Program{})
+				out, err := m.reconcileUnchanged(t.Context(), m.owner, m.read(t), framework.Program{})
 				require.NoError(t, err)
 				require.Equal(t, v1beta1.JobRunning, out.status.Phase, "it is shown")
 			}
@@ -119,10 +119,10 @@ func TestARefusedMarkHoldsUpNoStatusAndIsNotWrittenAtEachReconcile(t *testing.T)
 func TestAMarkThatIsOutdatedIsLookedAtAgain(t *testing.T) {
 	m := newMarking(t, ofEarlier())
 	m.answer = apierrors.NewConflict(genericJobs, "job", errors.New("modified"))
-	_, err := m.keep(t.Context(), m.owner, m.read(t), framework.Program{})
+	_, err := m.reconcileUnchanged(t.Context(), m.owner, m.read(t), framework.Program{})
 	require.True(t, apierrors.IsConflict(err), "%v", err)
 	m.answer = apierrors.NewNotFound(genericJobs, "job")
-	_, err = m.keep(t.Context(), m.owner, m.read(t), framework.Program{})
+	_, err = m.reconcileUnchanged(t.Context(), m.owner, m.read(t), framework.Program{})
 	require.NoError(t, err)
 	require.Zero(t, m.Memory.Of(m.owner).annotation)
 }
@@ -130,11 +130,11 @@ func TestAMarkThatIsOutdatedIsLookedAtAgain(t *testing.T) {
 func TestRefusedMarksAreForgottenWithTheirJobs(t *testing.T) {
 	m := newMarking(t, ofEarlier())
 	m.answer = apierrors.NewBadRequest("no")
-	require.NoError(t, m.confirm(t.Context(), m.owner, m.read(t)))
+	require.NoError(t, m.annotateCompiled(t.Context(), m.owner, m.read(t)))
 	require.NotZero(t, m.Memory.Of(m.owner).annotation)
 	again := m.read(t)
 	again.UID = "another"
-	require.NoError(t, m.confirm(t.Context(), m.owner, again))
+	require.NoError(t, m.annotateCompiled(t.Context(), m.owner, again))
 	require.Equal(t, 2, m.updates, "it is another job of that name")
 	m.answer = nil
 	require.NoError(t, m.Client.Delete(t.Context(), m.read(t)))

@@ -20,7 +20,7 @@ import (
 // the edit looks, and at the training job, where the edit belongs. They come once, because the update has also set the annotation of what was
 // compiled.
 func (r *Reconciler) reportUndone(job client.Object, have *v1beta1.GenericJob) {
-	if _, is := framework.IsEditedByOthers(have); !is {
+	if _, ok := framework.IsEditedByOthers(have); !ok {
 		return
 	}
 	e := []kernel.Event{{Warning: true, Reason: v1beta1.ReasonFieldIgnored, Message: fmt.Sprintf(
@@ -30,9 +30,9 @@ func (r *Reconciler) reportUndone(job client.Object, have *v1beta1.GenericJob) {
 	announce.Events(r.Recorder, job, e)
 }
 
-// confirm annotates a GenericJob that is as compiled with its generation. The annotation may be missing because an earlier version of the operator made
-// it. It may name a later generation because the apiserver took an update for none. The job runs without it, too, so only a conflict is an error.
-func (r *Reconciler) confirm(ctx context.Context, job client.Object, have *v1beta1.GenericJob) error {
+// annotateCompiled annotates a GenericJob that is as compiled with its generation. The annotation may be missing because an earlier version of the operator
+// made it. It may name a later generation because the apiserver took an update for none. The job runs without it, too, so only a conflict is an error.
+func (r *Reconciler) annotateCompiled(ctx context.Context, job client.Object, have *v1beta1.GenericJob) error {
 	next, now, memory := have.DeepCopy(), r.Clock.Now(), r.Memory.Of(job)
 	framework.AnnotateCompiled(next, have.Generation)
 	if next.Annotations[v1beta1.AnnotationCompiledGeneration] == have.Annotations[v1beta1.AnnotationCompiledGeneration] {

@@ -32,11 +32,11 @@ func TestADefinitionIsReadyIfItsNewestEditServes(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			f := &v1beta1.TrainingFramework{ObjectMeta: metav1.ObjectMeta{Generation: 2}}
-			say(f, v1beta1.FrameworkAccepted, tc.accepted.is, tc.accepted.reason, "Of Accepted.")
-			say(f, v1beta1.FrameworkServing, tc.serving.is, tc.serving.reason, "Of Serving.")
-			sayNotYet(f)
+			setCondition(f, v1beta1.FrameworkAccepted, tc.accepted.is, tc.accepted.reason, "Of Accepted.")
+			setCondition(f, v1beta1.FrameworkServing, tc.serving.is, tc.serving.reason, "Of Serving.")
+			setReconciling(f)
 			require.True(t, meta.IsStatusConditionTrue(f.Status.Conditions, v1beta1.FrameworkReconciling))
-			sayReady(f)
+			setReady(f)
 			for _, c := range []string{v1beta1.FrameworkReady, v1beta1.FrameworkReconciling, v1beta1.FrameworkStalled} {
 				require.Equal(t, c == tc.want, meta.IsStatusConditionTrue(f.Status.Conditions, c), c)
 			}

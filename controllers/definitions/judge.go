@@ -1,0 +1,159 @@
+package definitions
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers/compact"
+	"github.com/genericjob/genericjob/translators/definition"
+)
+
+// judgement is what a reconcile finds before the kind is served.
+type judgement struct {
+	kindFound
+	// made is the CRD of the schema that the definition brings; nil if it brings none.
+	made *apiextensionsv1.CustomResourceDefinition
+	// mistakes are those of the definition.
+	mistakes error
+	// notServed stands in the way of serving the kind, and schemaRefused in that of the definition's own schema.
+	notServed, schemaRefused obstacle
+	// waitsForJobs says that jobs are in the schema's way.
+	waitsForJobs bool
+}
+
+// kindFound is the kind as the cluster has it. It is empty if there is none.
+type kindFound struct {
+	resource schema.GroupVersionResource
+	schemas  definition.Schemas
+	crd      *apiextensionsv1.CustomResourceDefinition
+	version  string // of the CRD
+}
+
+// obstacle is what stands in the way of something; nothing does if the reason is "".
+type obstacle struct{ reason, message string }
+
+// judge checks a definition, and keeps it as a revision if it is accepted.
+func (r *Reconciler) judge(ctx context.Context, f *v1beta1.TrainingFramework) (judgement, error) {
+	f.Status.ObservedGeneration = f.Generation
+	if message, err := r.conflict(ctx, f); err != nil || message != "" {
+		setCondition(f, v1beta1.FrameworkAccepted, metav1.ConditionFalse, v1beta1.ReasonKindConflict, message)
+		return judgement{notServed: obstacle{v1beta1.ReasonKindConflict, message}}, err
+	}
+	j, err := r.lookUpKind(ctx, f)
+	if err != nil {
+		return j, err
+	}
+	if j, err = r.check(ctx, f, j); err != nil {
+		return j, err
+	}
+	if j.made != nil && j.mistakes == nil {
+		if j, err = r.makeKind(ctx, j); err != nil {
+			return j, err
+		}
+	}
+	if err = r.accept(ctx, f, j); err != nil {
+		return j, err
+	}
+	if j.notServed.reason == "" && len(f.Status.Revisions) == 0 {
+		j.notServed = obstacle{v1beta1.ReasonNotAccepted, "The definition is not accepted: see the condition Accepted."}
+	}
+	return j, nil
+}
+
+// accept keeps a definition as a revision, or says why not.
+func (r *Reconciler) accept(ctx context.Context, f *v1beta1.TrainingFramework, j judgement) error {
+	switch {
+	case j.mistakes != nil:
+		message := j.mistakes.Error()
+		if j.notServed.reason != "" && f.Spec.Schema == nil {
+			message += "\nMore may be found when the kind is there. " + j.notServed.message
+		}
+		setCondition(f, v1beta1.FrameworkAccepted, metav1.ConditionFalse, v1beta1.ReasonInvalidDefinition, message+meanwhile(f))
+	case j.schemaRefused.reason != "":
+		setCondition(f, v1beta1.FrameworkAccepted, metav1.ConditionFalse, j.schemaRefused.reason, j.schemaRefused.message+meanwhile(f))
+	case j.notServed.reason != "" && f.Spec.Schema == nil:
+		setCondition(f, v1beta1.FrameworkAccepted, metav1.ConditionUnknown, j.notServed.reason, "What can be checked without the kind is right. "+j.notServed.message)
+	default:
+		return r.keep(ctx, f)
+	}
+	return nil
+}
+
+// meanwhile returns what compiles jobs while the newest definition cannot.
+func meanwhile(f *v1beta1.TrainingFramework) string {
+	if len(f.Status.Revisions) == 0 {
+		return ""
+	}
+	return "\nUntil this is mended, jobs are compiled by revision " + f.Status.Revisions[0].Name + "."
+}
+
+// keep makes the definition the newest revision.
+func (r *Reconciler) keep(ctx context.Context, f *v1beta1.TrainingFramework) error {
+	name := definition.RevisionOf(&f.Spec)
+	list := slices.DeleteFunc(slices.Clone(f.Status.Revisions), func(one v1beta1.FrameworkRevision) bool { return one.Name == name })
+	list = slices.Insert(list, 0, v1beta1.FrameworkRevision{Name: name, Spec: *f.Spec.DeepCopy()})
+	if len(list) > maxRevisions {
+		used, err := r.used(ctx, f)
+		if err != nil {
+			return err
+		}
+		oldest := len(list) - 1
+		for ; oldest > 0 && used[list[oldest].Name]; oldest-- {
+		}
+		if oldest == 0 {
+			setCondition(f, v1beta1.FrameworkAccepted, metav1.ConditionFalse, v1beta1.ReasonTooManyRevisions,
+				fmt.Sprintf("Unfinished jobs need each of the %d revisions that are kept: wait until those of one have ended.", maxRevisions)+meanwhile(f))
+			return nil
+		}
+		list = slices.Delete(list, oldest, oldest+1)
+	}
+	f.Status.Revisions = list
+	setCondition(f, v1beta1.FrameworkAccepted, metav1.ConditionTrue, v1beta1.ReasonAccepted, "Revision "+name+" compiles jobs that begin from now on.")
+	return nil
+}
+
+// used returns the revisions of which there are unfinished jobs.
+func (r *Reconciler) used(ctx context.Context, f *v1beta1.TrainingFramework) (map[string]bool, error) {
+	jobs, used := &v1beta1.GenericJobList{}, map[string]bool{}
+	if err := r.Client.List(compact.Unopened(ctx), jobs, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list GenericJobs: %w", err)
+	}
+	for i := range jobs.Items {
+		owner := metav1.GetControllerOf(&jobs.Items[i])
+		if owner != nil && owner.Kind == f.Spec.Kind.Kind && jobs.Items[i].Status.CompletionTime == nil {
+			used[jobs.Items[i].Annotations[v1beta1.AnnotationFrameworkRevision]] = true
+		}
+	}
+	return used, nil
+}
+
+// conflict returns who else serves the kind; "" if nobody does. Of two definitions the older one does.
+func (r *Reconciler) conflict(ctx context.Context, f *v1beta1.TrainingFramework) (string, error) {
+	if slices.Contains(r.Taken, f.Spec.Kind.Kind) {
+		return fmt.Sprintf("The operator serves a kind %s without a definition.", f.Spec.Kind.Kind), nil
+	}
+	all := &v1beta1.TrainingFrameworkList{}
+	if err := r.Client.List(ctx, all, client.UnsafeDisableDeepCopy); err != nil {
+		return "", fmt.Errorf("list TrainingFrameworks: %w", err)
+	}
+	for i := range all.Items {
+		if other := &all.Items[i]; other.Name != f.Name && other.DeletionTimestamp == nil && other.Spec.Kind.Kind == f.Spec.Kind.Kind && older(other, f) {
+			return fmt.Sprintf("TrainingFramework %s is older and serves a kind %s, of group %s. Delete one of the two.", other.Name, f.Spec.Kind.Kind, other.Spec.Kind.Group), nil
+		}
+	}
+	return "", nil
+}
+
+func older(a, b *v1beta1.TrainingFramework) bool {
+	if a.CreationTimestamp.Equal(&b.CreationTimestamp) {
+		return a.Name < b.Name
+	}
+	return a.CreationTimestamp.Before(&b.CreationTimestamp)
+}
