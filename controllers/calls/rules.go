@@ -131,8 +131,12 @@ func (x *Executor) tryPod(ctx context.Context, a kernel.Action, rules bool) erro
 		build.LeaveOutRestartRules(pod)
 	}
 	group := pod.Spec.SchedulingGroup
-	if err := x.createAndTell(ctx, "create Pod "+pod.Name, pod); err != nil {
+	if err := x.Create(ctx, "create Pod "+pod.Name, pod); err != nil {
 		return err
 	}
-	return x.checkSchedulingGroup(ctx, pod, group)
+	if err := x.checkSchedulingGroup(ctx, pod, group); err != nil {
+		return err
+	}
+	x.tellCreated(pod)
+	return nil
 }
