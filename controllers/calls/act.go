@@ -188,22 +188,6 @@ func (x *Executor) carryOut(ctx context.Context, a kernel.Action) error {
 	}
 }
 
-// createAndTell creates an object, and tells of it unless it was there before.
-func (x *Executor) createAndTell(ctx context.Context, what string, o client.Object) error {
-	err := x.Create(ctx, what, o)
-	if err == nil {
-		x.tellCreated(o)
-	}
-	return err
-}
-
-// tellCreated tells of an object that the apiserver has just stored.
-func (x *Executor) tellCreated(o client.Object) {
-	if x.OnCreated != nil && o.GetUID() != "" {
-		x.OnCreated(o)
-	}
-}
-
 // changePod carries out the verbs for existing pods, and DeleteJob. An object that is gone is no error.
 func (x *Executor) changePod(ctx context.Context, a kernel.Action) error {
 	var err error
