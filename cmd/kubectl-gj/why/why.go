@@ -38,11 +38,11 @@ type Answer struct {
 // Text is the paragraph, and what is ignored and the losses in lines below it.
 func (a Answer) Text() string {
 	head := a.Job + ": " + cmp.Or(string(a.Phase), "not seen by the operator yet") + "."
-	time := ""
+	timeText := ""
 	if a.Time != "" {
-		time = "Time: " + a.Time + "."
+		timeText = "Time: " + a.Time + "."
 	}
-	text := strings.Join(strings.Fields(strings.Join([]string{head, a.Why, a.Do, time, sentence(a.Recovery)}, " ")), " ")
+	text := strings.Join(strings.Fields(strings.Join([]string{head, a.Why, a.Do, timeText, sentence(a.Recovery)}, " ")), " ")
 	for _, line := range a.Ignored {
 		text += "\nIgnored: " + sentence(strings.Join(strings.Fields(line), " "))
 	}
