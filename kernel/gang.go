@@ -72,7 +72,7 @@ func (a *acting) stopOutsideGang(pod podstate.Pod) bool {
 	return true
 }
 
-// groupLacksPods reports whether a pod of the present group waits for a node, and the group is incomplete even with all pods that are still to be made.
+// groupLacksPods reports whether a pod of the present group waits for a node in vain. The group is then incomplete even with all pods that are still to be made.
 func (a *acting) groupLacksPods() bool {
 	group := a.ledger.Gang()
 	waits, members := false, 0

@@ -37,7 +37,7 @@ func TestAPodThatAnApiserverStoredOutsideItsGangIsMadeAgain(t *testing.T) {
 		"it runs in its group":                  {scheduler: "kubernetes", first: running},
 		"it waits in its group":                 {scheduler: "kubernetes"},
 		"the cluster has no groups of the kind": {scheduler: "kubernetes", first: []kt.PodOption{outside}, noGroup: true},
-		"another scheduler has no such field":   {scheduler: "coscheduling"},
+		"another scheduler has no such field":   {scheduler: "volcano"},
 		"no gang has no such field":             {},
 	} {
 		t.Run(name, func(t *testing.T) {

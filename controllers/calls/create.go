@@ -148,13 +148,13 @@ func (x *Executor) updateService(ctx context.Context, a kernel.Action) error {
 func (x *Executor) createAndTell(ctx context.Context, what string, o client.Object) error {
 	err := x.Create(ctx, what, o)
 	if err == nil {
-		x.tellCreated(o)
+		x.reportCreated(o)
 	}
 	return err
 }
 
-// tellCreated tells of an object that the apiserver has just stored.
-func (x *Executor) tellCreated(o client.Object) {
+// reportCreated calls OnCreated for an object that the apiserver has just stored.
+func (x *Executor) reportCreated(o client.Object) {
 	if x.OnCreated != nil && o.GetUID() != "" {
 		x.OnCreated(o)
 	}
@@ -191,6 +191,6 @@ func (x *Executor) tryPod(ctx context.Context, a kernel.Action, rules bool) erro
 	if err := x.checkSchedulingGroup(ctx, pod, group); err != nil {
 		return err
 	}
-	x.tellCreated(pod)
+	x.reportCreated(pod)
 	return nil
 }
