@@ -175,7 +175,9 @@ func (a *acting) forUnfinishedJob(t *roster.Type, rank int, pod podstate.Pod) {
 		a.lookAfter(pod)
 	case podstate.Alive:
 		a.lookAfter(pod)
-		a.stopUnplaced(pod.Pod)
+		if !a.stopOutsideGang(pod) {
+			a.stopUnplaced(pod.Pod)
+		}
 		a.orderPod(t, rank)
 	case podstate.Behind:
 		a.orderPod(t, rank)

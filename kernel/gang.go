@@ -59,6 +59,37 @@ func regroup(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roste
 // groupNumberOf returns the number of a pod's group.
 func groupNumberOf(pod *corev1.Pod) int { return podstate.Number(pod, v1beta1.LabelGang) }
 
+// stopOutsideGang has a pod made again that an apiserver has stored without its group, and reports whether it does. A pod with a node may run code. So it goes
+// only if its group cannot be complete without it. Its end is then that of a pod that is stopped, which no limit counts.
+func (a *acting) stopOutsideGang(pod podstate.Pod) bool {
+	if !build.LacksGroup(a.Job, pod.Pod) || len(a.Gang.Objects) == 0 || pod.DeletionTimestamp != nil || pod.HasEnded() {
+		return false
+	}
+	if podstate.IsScheduled(pod.Pod) && !a.groupLacksPods() {
+		return false
+	}
+	a.do(StopPod, pod.Pod, "an apiserver has dropped its scheduling group")
+	return true
+}
+
+// groupLacksPods reports whether a pod of the present group waits for a node in vain. The group is then incomplete even with all pods that are still to be made.
+func (a *acting) groupLacksPods() bool {
+	group := a.ledger.Gang()
+	waits, members := false, 0
+	for t, rank := range a.replicas.Replicas() {
+		pod := t.Pods[rank]
+		switch {
+		case t.HasFinished(rank):
+		case pod == nil || !a.replicas.State(t, rank).GoesOn():
+			members++ // its next pod will be in the group
+		case !build.LacksGroup(a.Job, pod) && groupNumberOf(pod) == int(group.Group):
+			members++
+			waits = waits || !podstate.IsScheduled(pod)
+		}
+	}
+	return waits && members < int(group.MinMember)
+}
+
 // stopUnplaced has a pod without a node made again, if its group is no longer the present one. It does the same if the pod avoids a node that need not be
 // avoided any more.
 func (a *acting) stopUnplaced(pod *corev1.Pod) {

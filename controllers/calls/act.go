@@ -81,25 +81,26 @@ func (o Outcome) Wake() time.Duration {
 // Act carries out actions, tier after tier. An action that fails holds up only what needs it. After several failures the rest of a batch waits, too. Both are
 // tried again later. An error means that the reconcile has to end.
 func (x *Executor) Act(ctx context.Context, actions []kernel.Action) (Outcome, error) {
-	memory := x.Refusals
-	memory.begin(x.Job, actions, x.Clock)
-	batches, left := share(memory.due(actions), memory.batchOf, cmp.Or(x.MostActions, mostActions), memory.more(x.TypesLackingPods)), false
+	refusals := x.Refusals
+	refusals.begin(x.Job, actions, x.Clock)
+	batches := share(refusals.due(actions), refusals.batchOf, cmp.Or(x.MostActions, mostActions), refusals.more(x.TypesLackingPods))
+	left := false
 	for tier := range kernel.DeleteJob.Tier() + 1 {
-		if memory.holdsUp(tier) || left && tier == kernel.DeleteJob.Tier() {
+		if refusals.holdsUp(tier) || left && tier == kernel.DeleteJob.Tier() {
 			continue
 		}
 		of := ofTier(batches, tier)
 		if err := compact.ReservePods(ctx, parallel, func() []int { return x.sizes(of) }); err != nil {
 			return Outcome{}, err
 		}
-		more, err := x.tier(ctx, memory, of)
+		more, err := x.tier(ctx, refusals, of)
 		if err != nil {
 			return Outcome{}, err
 		}
 		left = left || more
 	}
-	memory.cutOff = left && len(memory.refused) == 0
-	out := memory.outcome(x.Job)
+	refusals.cutOff = left && len(refusals.refused) == 0
+	out := refusals.outcome(x.Job)
 	out.Left = left
 	return out, nil
 }
@@ -186,15 +187,6 @@ func (x *Executor) carryOut(ctx context.Context, a kernel.Action) error {
 	default:
 		return x.changePod(ctx, a)
 	}
-}
-
-// createAndTell creates an object, and tells of it unless it was there before.
-func (x *Executor) createAndTell(ctx context.Context, what string, o client.Object) error {
-	err := x.Create(ctx, what, o)
-	if err == nil && x.OnCreated != nil && o.GetUID() != "" {
-		x.OnCreated(o)
-	}
-	return err
 }
 
 // changePod carries out the verbs for existing pods, and DeleteJob. An object that is gone is no error.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/build"
 )
 
 // RetrySoon is when to try again after a reconcile whose view of the job or of a pod was old. The watch event that brings the
@@ -141,4 +142,55 @@ func (x *Executor) updateService(ctx context.Context, a kernel.Action) error {
 		return nil
 	}
 	return Explain(a.String(), err)
+}
+
+// createAndTell creates an object, and tells of it unless it was there before.
+func (x *Executor) createAndTell(ctx context.Context, what string, o client.Object) error {
+	err := x.Create(ctx, what, o)
+	if err == nil {
+		x.reportCreated(o)
+	}
+	return err
+}
+
+// reportCreated calls OnCreated for an object that the apiserver has just stored.
+func (x *Executor) reportCreated(o client.Object) {
+	if x.OnCreated != nil && o.GetUID() != "" {
+		x.OnCreated(o)
+	}
+}
+
+// createPod creates the pod of an action, without restart rules if the apiserver refuses those: no user has written them. What it
+// refuses then is another matter.
+func (x *Executor) createPod(ctx context.Context, a kernel.Action) error {
+	if x.Job.Spec.RestartStrategy != v1beta1.RestartInPlace {
+		return x.tryPod(ctx, a, true)
+	}
+	with := x.Rules.taken(ctx, x.Clock.Now())
+	err := x.tryPod(ctx, a, with)
+	if !with || !x.refusesRules(a, err) {
+		return err
+	}
+	err = x.tryPod(ctx, a, false)
+	if !x.refusesRules(a, err) {
+		x.Rules.refuse(ctx, x.Clock.Now())
+	}
+	return err
+}
+
+// tryPod asks the apiserver for the pod of an action, with restart rules or without.
+func (x *Executor) tryPod(ctx context.Context, a kernel.Action, rules bool) error {
+	pod := x.Builder.Pod(a)
+	if !rules {
+		build.LeaveOutRestartRules(pod)
+	}
+	group := pod.Spec.SchedulingGroup
+	if err := x.Create(ctx, "create Pod "+pod.Name, pod); err != nil {
+		return err
+	}
+	if err := x.checkSchedulingGroup(ctx, pod, group); err != nil {
+		return err
+	}
+	x.reportCreated(pod)
+	return nil
 }

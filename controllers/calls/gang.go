@@ -115,7 +115,7 @@ func (x *Executor) deleteObject(ctx context.Context, a kernel.Action) error {
 }
 
 // checkSchedulingGroup makes sure that a pod which was just created is in its scheduling group. An apiserver with the feature gate GenericWorkload off drops the field
-// silently, and the pod could be placed without the others.
+// silently, and the pod could be placed without the others. If its delete fails here, the kernel asks for it once the cache shows the pod.
 func (x *Executor) checkSchedulingGroup(ctx context.Context, pod *corev1.Pod, group *corev1.PodSchedulingGroup) error {
 	if group == nil || pod.UID == "" || pod.Spec.SchedulingGroup != nil {
 		return nil

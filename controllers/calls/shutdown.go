@@ -26,11 +26,11 @@ func (o GracefulShutdown) Reconcile(ctx context.Context, req ctrl.Request) (ctrl
 	if ctx.Err() != nil {
 		return ctrl.Result{}, nil
 	}
-	calls, done := context.WithCancel(context.WithValue(context.WithoutCancel(ctx), shutdownKey{}, ctx))
-	defer done()
-	stop := context.AfterFunc(ctx, func() { time.AfterFunc(LastCalls, done) })
+	longer, cancel := context.WithCancel(context.WithValue(context.WithoutCancel(ctx), shutdownKey{}, ctx))
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(LastCalls, cancel) })
 	defer stop()
-	result, err := o.Reconciler.Reconcile(calls, req)
+	result, err := o.Reconciler.Reconcile(longer, req)
 	switch {
 	case errors.Is(err, errShutdown):
 		return ctrl.Result{}, nil

@@ -47,8 +47,16 @@ const (
 	askForCache  = 500 * time.Millisecond
 )
 
-// Reconcile makes one reconcile over a definition.
+// Reconcile makes one reconcile over a definition. A conflict is no error: the view of the definition was old.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	result, err := r.reconcile(ctx, req)
+	if apierrors.IsConflict(err) {
+		return ctrl.Result{RequeueAfter: calls.RetrySoon}, nil
+	}
+	return result, err
+}
+
+func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	f := &v1beta1.TrainingFramework{}
 	err := r.Client.Get(ctx, req.NamespacedName, f)
 	if apierrors.IsNotFound(err) || err == nil && f.DeletionTimestamp != nil {

@@ -24,6 +24,7 @@ import (
 func (r *Reconciler) lookAtNodes(ctx context.Context, w kernel.World) (map[string]podstate.Node, error) {
 	judge := podstate.Judge{Now: w.Now, ForceReplaceAfter: w.Settings.ForceReplaceAfter}
 	names := r.lostNodes(w)
+	looksAtLost := len(names) > 0
 	for _, pod := range w.Pods {
 		if name := pod.Spec.NodeName; name != "" && judge.DependsOnNode(pod) && !slices.Contains(names, name) {
 			names = append(names, name)
@@ -40,6 +41,9 @@ func (r *Reconciler) lookAtNodes(ctx context.Context, w kernel.World) (map[strin
 		}
 		seen[name] = node
 	}
+	if looksAtLost {
+		r.memory.Of(w.Job).nextLost = w.Now.Add(kernel.LostInterval)
+	}
 	return seen, nil
 }
 
@@ -54,7 +58,6 @@ func (r *Reconciler) lostNodes(w kernel.World) (names []string) {
 	if placed || w.Now.Before(m.nextLost) && m.nextLost.Sub(w.Now) <= kernel.LostInterval {
 		return nil
 	}
-	m.nextLost = w.Now.Add(kernel.LostInterval)
 	for _, n := range w.Job.Status.AvoidedNodes {
 		if isLost(n) {
 			names = append(names, n.Node)

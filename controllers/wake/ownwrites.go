@@ -62,7 +62,8 @@ func version(o client.Object) uint64 {
 	return n
 }
 
-// see notes what the cache shows. Events of a kind come in the order of their resourceVersions.
+// see notes what the cache shows. Events of a kind come in the order of their resourceVersions. With several namespaces, each of which has a watch of its own,
+// `seen` may run ahead: then a reconcile is merely not put off.
 func (w *OwnWrites) see(kind int, o client.Object) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

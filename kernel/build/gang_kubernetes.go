@@ -21,3 +21,9 @@ func (kubernetesGang) spec(_ *v1beta1.GenericJob, g Group) map[string]any {
 func (kubernetesGang) addToGroup(_ *v1beta1.SchedulePolicy, group, _ string, pod *corev1.Pod) {
 	pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &group}
 }
+
+// LacksGroup reports whether a pod lacks the field by which the job's scheduler knows its PodGroup. An apiserver with the feature gate off drops it silently.
+func LacksGroup(job *v1beta1.GenericJob, pod *corev1.Pod) bool {
+	_, isByField := gangOf(job).(kubernetesGang)
+	return isByField && pod.Spec.SchedulingGroup == nil
+}

@@ -53,7 +53,8 @@ func Trim(pod *corev1.Pod) *corev1.Pod {
 
 // trimSpec reduces a pod's spec to what says where it runs and what it waits for.
 func trimSpec(pod *corev1.Pod) corev1.PodSpec {
-	kept := corev1.PodSpec{NodeName: pod.Spec.NodeName, ActiveDeadlineSeconds: pod.Spec.ActiveDeadlineSeconds, SchedulingGates: pod.Spec.SchedulingGates}
+	kept := corev1.PodSpec{NodeName: pod.Spec.NodeName, ActiveDeadlineSeconds: pod.Spec.ActiveDeadlineSeconds, SchedulingGates: pod.Spec.SchedulingGates,
+		SchedulingGroup: pod.Spec.SchedulingGroup}
 	if _, byTopology := pod.Annotations[kueueWorkload]; byTopology {
 		kept.NodeSelector = pod.Spec.NodeSelector
 	}

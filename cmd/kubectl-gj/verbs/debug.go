@@ -104,5 +104,5 @@ func (p *program) openShell(c *cobra.Command, s *session, f *jobs.Family, d debu
 	if !f.IsOver() {
 		fmt.Fprintf(p.ErrOut, "%s stays in debug mode. To end it: %s\n", f.Title(), f.Command("debug", "--off"))
 	}
-	return timedOut(c.Context(), err, d.timeout, s, f)
+	return timedOut(c.Context(), ctx, err, d.timeout, s, f)
 }

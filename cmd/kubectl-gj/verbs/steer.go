@@ -33,14 +33,14 @@ func (p *program) pause() *cobra.Command {
 			defer cancel()
 			s, f, err := p.find(ctx, args[0])
 			if err != nil {
-				return timedOut(c.Context(), err, timeout, s, f)
+				return timedOut(c.Context(), ctx, err, timeout, s, f)
 			}
 			err = p.patch(c, s, f, "pausing", func(f *jobs.Family) (client.Patch, error) { return edit.Pause(f.Kind, true), nil })
 			if err != nil || !waits {
 				return err
 			}
 			if err := await(ctx, s, &f, goals["paused"]); err != nil {
-				return timedOut(c.Context(), err, timeout, s, f)
+				return timedOut(c.Context(), ctx, err, timeout, s, f)
 			}
 			fmt.Fprintf(p.ErrOut, "%s paused\n", f.Title())
 			return nil

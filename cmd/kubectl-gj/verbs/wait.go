@@ -53,7 +53,7 @@ func (p *program) wait() *cobra.Command {
 			if f != nil && o != "" {
 				err = errors.Join(p.write(o, why.Of(f, time.Now())), err)
 			}
-			return timedOut(c.Context(), err, timeout, s, f)
+			return timedOut(c.Context(), ctx, err, timeout, s, f)
 		},
 	}
 	c.Flags().StringVar(&goal, "for", "succeeded", strings.Join(known, ", "))
@@ -78,9 +78,11 @@ func await(ctx context.Context, s *session, f **jobs.Family, reached func(*jobs.
 	})
 }
 
-// timedOut says that time is over, if that is the error, and what the job waits for; f is nil if the cluster has not even told that.
-func timedOut(ctx context.Context, err error, timeout time.Duration, s *session, f *jobs.Family) error {
-	if !errors.Is(err, context.DeadlineExceeded) {
+// timedOut says that the time of --timeout is over, if that is the error, and what the job waits for; f is nil if the cluster has not even told that. Bounded
+// is the context that --timeout bounds: without its end the error is that of one call, as by --request-timeout.
+func timedOut(ctx, bounded context.Context, err error, timeout time.Duration, s *session, f *jobs.Family) error {
+	isOver := timeout > 0 && errors.Is(bounded.Err(), context.DeadlineExceeded)
+	if !isOver || !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	if f == nil {

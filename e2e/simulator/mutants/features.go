@@ -89,7 +89,7 @@ var ofFeatures = []mutant{
 	{"who has finished when all pods are replaced runs again", "kernel/podstate/state.go",
 		"case r.Obsolete && r.InPlace:", "case false:"},
 
-	{"restart rules are tried again with what refuses them", "controllers/calls/rules.go",
+	{"restart rules are tried again with what refuses them", "controllers/calls/create.go",
 		"err = x.tryPod(ctx, a, false)", "err = x.tryPod(ctx, a, true)"},
 	{"a refusal of restart rules is the user's", "kernel/refused_restart_rules.go",
 		"if spec.WhyTypeNotInPlace(s) != \"\" {", "if spec.WhyTypeNotInPlace(s) == \"\" {"},

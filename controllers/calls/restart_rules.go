@@ -9,9 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
-	"github.com/genericjob/genericjob/kernel/build"
 )
 
 const (
@@ -95,24 +93,6 @@ func tooOld(text string) bool {
 	return err == nil && v.LessThan(rulesSince)
 }
 
-// createPod creates the pod of an action, without restart rules if the apiserver refuses those: no user has written them. What it
-// refuses then is another matter.
-func (x *Executor) createPod(ctx context.Context, a kernel.Action) error {
-	if x.Job.Spec.RestartStrategy != v1beta1.RestartInPlace {
-		return x.tryPod(ctx, a, true)
-	}
-	with := x.Rules.taken(ctx, x.Clock.Now())
-	err := x.tryPod(ctx, a, with)
-	if !with || !x.refusesRules(a, err) {
-		return err
-	}
-	err = x.tryPod(ctx, a, false)
-	if !x.refusesRules(a, err) {
-		x.Rules.refuse(ctx, x.Clock.Now())
-	}
-	return err
-}
-
 // refusesRules reports whether an error is about the restart rules of an action's pod.
 func (x *Executor) refusesRules(a kernel.Action, err error) bool {
 	var refused *RefusalError
@@ -122,17 +102,4 @@ func (x *Executor) refusesRules(a kernel.Action, err error) bool {
 	r := refused.Refusal
 	r.Action = a
 	return r.NamesRestartRules(x.Job)
-}
-
-// tryPod asks the apiserver for the pod of an action, with restart rules or without.
-func (x *Executor) tryPod(ctx context.Context, a kernel.Action, rules bool) error {
-	pod := x.Builder.Pod(a)
-	if !rules {
-		build.LeaveOutRestartRules(pod)
-	}
-	group := pod.Spec.SchedulingGroup
-	if err := x.createAndTell(ctx, "create Pod "+pod.Name, pod); err != nil {
-		return err
-	}
-	return x.checkSchedulingGroup(ctx, pod, group)
 }

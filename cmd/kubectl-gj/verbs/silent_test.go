@@ -1,0 +1,33 @@
+package verbs_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A call that gets no answer in time is the cluster's fault. That --timeout has passed is another matter, and another exit code.
+func TestAnApiserverThatDoesNotAnswerIsNoTimeoutOfWait(t *testing.T) {
+	over := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-r.Context().Done():
+		case <-over:
+		}
+	}))
+	defer server.Close()
+	defer close(over)
+	s := &space{t: t, ns: "ns", kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
+	require.NoError(t, os.WriteFile(s.kubeconfig, fmt.Appendf(nil, "{apiVersion: v1, kind: Config, current-context: c, "+
+		"contexts: [{name: c, context: {cluster: c, user: u}}], users: [{name: u}], clusters: [{name: c, cluster: {server: %q}}]}", server.URL), 0o600))
+	for _, flags := range [][]string{{}, {"--timeout=2h"}} {
+		_, problem, code := s.types(append([]string{"wait", "gj/mnist", "--request-timeout=200ms"}, flags...)...)
+		require.Equal(t, 4, code, problem)
+		require.NotContains(t, problem, "timed out after", flags)
+	}
+}

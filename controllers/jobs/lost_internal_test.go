@@ -1,0 +1,53 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers/memory"
+	"github.com/genericjob/genericjob/kernel"
+)
+
+// liveNodes is what an apiserver answers that is asked for nodes, and for which it was asked.
+type liveNodes struct {
+	client.Reader
+	err   error
+	asked []string
+}
+
+// Get implements client.Reader.
+func (l *liveNodes) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
+	l.asked = append(l.asked, key.Name)
+	return l.err
+}
+
+// Pods wait for a lost node to come back. A read that fails is tried again at once, and not at the next time to look.
+func TestALostNodeIsLookedAtAgainAfterAReadThatFailed(t *testing.T) {
+	job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "u"}}
+	job.Spec.ReplicaSpecs = []v1beta1.ReplicaSpec{{Type: "worker"}}
+	job.Status.AvoidedNodes = []v1beta1.AvoidedNode{{Node: "a"}, {Node: "b"}}
+	live := &liveNodes{err: errors.New("etcdserver: request timed out")}
+	r := &Reconciler{Live: live, memory: &memory.Jobs[remembered]{}}
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	look := func(now time.Time) error {
+		_, err := r.lookAtNodes(t.Context(), kernel.World{Job: job, Now: now})
+		return err
+	}
+	require.ErrorContains(t, look(start), "request timed out")
+	require.Equal(t, []string{"a"}, live.asked)
+
+	live.err = nil
+	require.NoError(t, look(start))
+	require.Equal(t, []string{"a", "a", "b"}, live.asked, "it is tried again")
+	require.NoError(t, look(start))
+	require.Len(t, live.asked, 3, "what is known is not asked again")
+	require.NoError(t, look(start.Add(kernel.LostInterval)))
+	require.Len(t, live.asked, 5)
+}

@@ -1,0 +1,73 @@
+package kernel_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/genericjob/genericjob/kernel"
+	kt "github.com/genericjob/genericjob/kernel/kerneltest"
+	"github.com/genericjob/genericjob/kernel/podstate"
+)
+
+// outside makes a pod as an apiserver stores it that has the feature gate of scheduling groups off.
+func outside(pod *corev1.Pod) { pod.Spec.SchedulingGroup = nil }
+
+// An operator may be killed between the create of a pod that lost its group and its delete.
+func TestAPodThatAnApiserverStoredOutsideItsGangIsMadeAgain(t *testing.T) {
+	const stopped = "StopPod worker-0"
+	running := []kt.PodOption{kt.Running}
+	ranOutside := []kt.PodOption{kt.Running, outside}
+	for name, tc := range map[string]struct {
+		scheduler string
+		least     int32
+		first     []kt.PodOption // of worker-0; the others are as in rest
+		rest      []kt.PodOption
+		noGroup   bool
+		want      bool
+	}{
+		"it waits for a node":                   {scheduler: "kubernetes", first: []kt.PodOption{outside}, want: true},
+		"it runs, and the others wait for it":   {scheduler: "kubernetes", first: ranOutside, want: true},
+		"it runs, and so do the others":         {scheduler: "kubernetes", first: ranOutside, rest: running},
+		"it runs, and all were stored so":       {scheduler: "kubernetes", first: ranOutside, rest: ranOutside},
+		"it runs, and enough others are there":  {scheduler: "kubernetes", least: 2, first: ranOutside},
+		"it runs in its group":                  {scheduler: "kubernetes", first: running},
+		"it waits in its group":                 {scheduler: "kubernetes"},
+		"the cluster has no groups of the kind": {scheduler: "kubernetes", first: []kt.PodOption{outside}, noGroup: true},
+		"another scheduler has no such field":   {scheduler: "volcano"},
+		"no gang has no such field":             {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			options := []kt.JobOption{kt.BackoffLimit(0), kt.Begun}
+			if tc.scheduler != "" {
+				options = append(options, gang(tc.scheduler, tc.least))
+			}
+			job := workers(3, options...)
+			w := kernel.World{Job: job, Now: kt.Start, Settings: kt.Settings}
+			first := planWorld(t, w)
+			job.Status = first.Status
+			if !tc.noGroup && tc.scheduler != "" {
+				w.Gang.Objects = []*unstructured.Unstructured{applied(t, first)}
+			}
+			w.Pods = []*corev1.Pod{podstate.Trim(kt.Pod(job, "worker", 0, tc.first...))}
+			for rank := 1; rank < 3; rank++ {
+				w.Pods = append(w.Pods, podstate.Trim(kt.Pod(job, "worker", rank, tc.rest...)))
+			}
+			d := planWorld(t, w)
+			require.Equal(t, tc.want, slices.Contains(did(d), stopped), lines(d.Actions))
+			require.NotContains(t, did(d), "StopPod worker-1")
+
+			if tc.want { // it fails while it is stopped, as code does that gets SIGTERM
+				w.Job = after(job, d)
+				kt.Stopped(w.Pods[0])
+				kt.Exited(143)(w.Pods[0])
+				d = planWorld(t, w)
+				require.Zero(t, d.Status.BackoffCount)
+				require.Nil(t, d.Status.CompletionTime)
+			}
+		})
+	}
+}
