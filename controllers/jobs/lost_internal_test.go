@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/controllers/memory"
+	"github.com/genericjob/genericjob/controllers/remember"
 	"github.com/genericjob/genericjob/kernel"
 )
 
@@ -34,7 +34,7 @@ func TestALostNodeIsLookedAtAgainAfterAReadThatFailed(t *testing.T) {
 	job.Spec.ReplicaSpecs = []v1beta1.ReplicaSpec{{Type: "worker"}}
 	job.Status.AvoidedNodes = []v1beta1.AvoidedNode{{Node: "a"}, {Node: "b"}}
 	live := &liveNodes{err: errors.New("etcdserver: request timed out")}
-	r := &Reconciler{Live: live, memory: &memory.Jobs[remembered]{}}
+	r := &Reconciler{Live: live, memory: &remember.Jobs[remembered]{}}
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	look := func(now time.Time) error {
 		_, err := r.lookAtNodes(t.Context(), kernel.World{Job: job, Now: now})
