@@ -136,8 +136,28 @@ func newScheme() (*runtime.Scheme, error) {
 	return controllers.NewScheme(all...)
 }
 
-// find connects, and finds a job.
+// find connects, and finds a job. Discovery of the cluster's kinds heeds no context, so it is left behind when ctx ends.
 func (p *program) find(ctx context.Context, name string) (*session, *jobs.Family, error) {
+	type answer struct {
+		session *session
+		family  *jobs.Family
+		err     error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		s, f, err := p.findWithoutEnd(ctx, name)
+		answers <- answer{s, f, err}
+	}()
+	select {
+	case a := <-answers:
+		return a.session, a.family, a.err
+	case <-ctx.Done():
+		return nil, nil, fmt.Errorf("find %s: the cluster does not answer: %w", name, ctx.Err())
+	}
+}
+
+// findWithoutEnd is find, but for the context.
+func (p *program) findWithoutEnd(ctx context.Context, name string) (*session, *jobs.Family, error) {
 	parsed, err := jobs.ParseName(name)
 	if err != nil {
 		return nil, nil, err

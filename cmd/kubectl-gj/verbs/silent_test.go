@@ -30,4 +30,9 @@ func TestAnApiserverThatDoesNotAnswerIsNoTimeoutOfWait(t *testing.T) {
 		require.Equal(t, 4, code, problem)
 		require.NotContains(t, problem, "timed out after", flags)
 	}
+	for _, name := range []string{"gj/mnist", "mnist", "jaxjob/mnist"} {
+		_, problem, code := s.types("wait", name, "--timeout=200ms")
+		require.Equal(t, 3, code, problem)
+		require.Contains(t, problem, "timed out after 200ms: find "+name+": the cluster does not answer")
+	}
 }
