@@ -22,7 +22,10 @@ func TestAnApiserverThatDoesNotAnswerIsNoTimeoutOfWait(t *testing.T) {
 	}))
 	defer server.Close()
 	defer close(over)
-	s := &space{t: t, ns: "ns", kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
+	dir, err := os.MkdirTemp("", "silent") // t.TempDir fails if discovery, which is left behind, still writes its cache there
+	require.NoError(t, err)
+	defer func() { _ = os.RemoveAll(dir) }()
+	s := &space{t: t, ns: "ns", kubeconfig: filepath.Join(dir, "kubeconfig")}
 	require.NoError(t, os.WriteFile(s.kubeconfig, fmt.Appendf(nil, "{apiVersion: v1, kind: Config, current-context: c, "+
 		"contexts: [{name: c, context: {cluster: c, user: u}}], users: [{name: u}], clusters: [{name: c, cluster: {server: %q}}]}", server.URL), 0o600))
 	for _, flags := range [][]string{{}, {"--timeout=2h"}} {
