@@ -105,14 +105,17 @@ func TestWhatAPodMeans(t *testing.T) {
 		"it went over its own limit, and exited with 0": {pod: pod(exited(0, noon), reason("Evicted")), want: Failed},
 		"its own deadline passed":                       {pod: pod(exited(0, noon), reason("DeadlineExceeded")), want: Failed},
 		"... and a taint of its node came later":        {pod: pod(exited(0, noon), reason("DeadlineExceeded"), targeted(noon.Add(time.Minute))), want: Failed},
-		"no node took it":                               {pod: pod(reason("SysctlForbidden"), func(p *corev1.Pod) { p.Status.ContainerStatuses = nil }), want: Disrupted},
-		"its node lost a container":                     {pod: pod(exited(137, noon), func(p *corev1.Pod) { p.Status.ContainerStatuses[0].State.Terminated.Reason = "ContainerStatusUnknown" }), want: Disrupted},
-		"an injected container runs on":                 {pod: pod(exited(0, noon), beside("proxy", nil)), want: Succeeded},
-		"an injected container runs on beside failure":  {pod: pod(exited(3, noon), beside("proxy", nil)), want: Failed},
-		"an injected container runs on beside an end":   {pod: pod(exited(143, noon), beside("proxy", nil)), want: Alive},
-		"... and somebody deletes the pod":              {pod: pod(exited(143, noon), beside("proxy", nil), deleted(noon.Add(time.Minute), 30)), want: Failed},
-		"an injected container failed":                  {pod: pod(exited(0, noon), beside("proxy", &one)), want: Succeeded},
-		"an injected container ended after a deletion":  {pod: pod(exited(0, noon.Add(-time.Minute)), beside("proxy", &one), deleted(noon, 30)), want: Succeeded},
+		"deleted before it had a node, then called Failed": {pod: pod(reason(""), deleted(noon, 0), func(p *corev1.Pod) {
+			p.Spec.NodeName, p.Status.ContainerStatuses = "", nil
+		}), want: Disrupted},
+		"no node took it":                              {pod: pod(reason("SysctlForbidden"), func(p *corev1.Pod) { p.Status.ContainerStatuses = nil }), want: Disrupted},
+		"its node lost a container":                    {pod: pod(exited(137, noon), func(p *corev1.Pod) { p.Status.ContainerStatuses[0].State.Terminated.Reason = "ContainerStatusUnknown" }), want: Disrupted},
+		"an injected container runs on":                {pod: pod(exited(0, noon), beside("proxy", nil)), want: Succeeded},
+		"an injected container runs on beside failure": {pod: pod(exited(3, noon), beside("proxy", nil)), want: Failed},
+		"an injected container runs on beside an end":  {pod: pod(exited(143, noon), beside("proxy", nil)), want: Alive},
+		"... and somebody deletes the pod":             {pod: pod(exited(143, noon), beside("proxy", nil), deleted(noon.Add(time.Minute), 30)), want: Failed},
+		"an injected container failed":                 {pod: pod(exited(0, noon), beside("proxy", &one)), want: Succeeded},
+		"an injected container ended after a deletion": {pod: pod(exited(0, noon.Add(-time.Minute)), beside("proxy", &one), deleted(noon, 30)), want: Succeeded},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
