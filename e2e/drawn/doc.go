@@ -1,5 +1,5 @@
 // Package drawn draws legal jobs from a seed, and knows what must become of each. It is pure: TestDrawn of e2e/suite has the local cluster run the
-// jobs. `make e2e-drawn` starts it, and e2e/README.md says what is drawn, what the oracle knows, and what it leaves out.
+// jobs. `make e2e-drawn` starts it, and the README beside this file says what is drawn, what the oracle knows, and what it leaves out.
 //
 //	draw.go      Draw makes a Job of a seed: what is drawn of a manifest, and one fault
 //	manifest.go  Manifest is the object of a job; space.go has what its namespace has
