@@ -151,8 +151,8 @@ func (m *Refusals) activeCreates() map[string]int {
 	return n
 }
 
-// more returns the batches in which pods of these types stand that are asked for once those before them are created.
-func (m *Refusals) more(types []string) map[string]bool {
+// batchesWithMore returns the batches in which pods of these types stand that are asked for once those before them are created.
+func (m *Refusals) batchesWithMore(types []string) map[string]bool {
 	batches := map[string]bool{}
 	for _, t := range types {
 		batch := batchOf(kernel.Action{Verb: kernel.CreatePod, Type: t})
