@@ -123,7 +123,7 @@ var ofReconciles = []mutant{
 	{"what is refused is asked for all the time", "controllers/calls/refusals.go",
 		"return s.last.Add(min(max(s.last.Sub(s.since), wait), maxRetryWait))", "_ = maxRetryWait\n\treturn s.last.Add(wait)"},
 	{"a refusal that lasts is not told", "controllers/calls/refusals.go",
-		"s.last.Sub(s.since) >= tellAfter ||", "lasting < 0 ||"},
+		"s.last.Sub(s.since) >= tellAfter ||", "s.last.Sub(s.since) < 0 ||"},
 	{"a refusal that is over is told for ever", "kernel/status/blocked.go",
 		"return p.Changes\n", "return true\n"},
 	{"all wait for what is refused", "controllers/calls/refusals.go",
