@@ -57,7 +57,7 @@ type judgment struct {
 
 func (e end) isCounted() bool { return e.countsAs == ledger.Restart }
 
-// hasSucceeded reports whether the code has hasSucceeded. It is an end all the same if the code is run again.
+// hasSucceeded reports whether the code has succeeded. That is an end all the same if the code is run again.
 func (e end) hasSucceeded() bool { return e.state == podstate.Succeeded }
 
 // recordOutcomes writes into the ledger what the pods report: who succeeded, and who failed for good. A finished job's ledger is closed.
