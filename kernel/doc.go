@@ -105,8 +105,8 @@
 //   - draft.SetMissingStartTime notes when the job began, if the status does not say it. draft.BeginModeGenerationIfEdited begins a mode generation
 //     if somebody edited the spec.
 //   - recordOutcomes (outcomes.go) asks roster.State what the pod means, which asks podstate.Judge: it is Failed. Pod.FailureSentence says how the code
-//     failed. If all failures of this reconcile follow from the end of another replica, none is counted for up to four seconds: then that end may be
-//     known, too. With noProgress they also wait for the step.
+//     failed. Perhaps all failures of this reconcile are hangs, or follow from the end of another replica. While another one still runs, none is
+//     counted for up to four seconds: then that end may be known, too. With noProgress they also wait for the step.
 //   - outcomes.count (outcomes.go) calls applyFailurePolicy (failure_policy.go) and applyNoProgress (no_progress.go), which may fail the job by this
 //     failure. Then it calls applyLimits (budget.go): within its limits the replica may run again. Otherwise the draft gets that it has failed
 //     for good.
