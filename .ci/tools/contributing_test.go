@@ -182,6 +182,7 @@ var followed = []struct {
 	{"A rule", "successUnreachable", `[sS]uccessUnreachable`, true},
 	{"A rule", "gangIsUnavailable", `GangUnavailable|gangIsUnavailable`, true},
 	{"A field of GenericJob.", "inPlaceLimit", `[iI]nPlaceLimit\b|in_place_limit`, true},
+	{"A field of the status.", "recovery", `\.Recovery\b|Recovery \*Recovery`, true},
 	{"A field of all training kinds.", "stopTogether", `[sS]topTogether\b|stop_together`, true},
 	{"A verb of kubectl gj.", "sync", `gj sync\b|sync JOB|p\.sync\b`, true},
 	{"A verb of kubectl gj.", "wait", `gj wait\b|wait JOB|p\.wait\b`, true},
