@@ -8,27 +8,30 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// someContainers are what each pod has that was not trimmed yet.
+var someContainers = []corev1.Container{{Name: "main"}}
+
 // Whether pods are in the order of their ranks is read from the selectors that Kueue gives them. Other pods' are memory for nothing.
 func TestATrimmedPodSaysWhereKueueHasPlacedIt(t *testing.T) {
 	selector := map[string]string{"rack": "a"}
-	placed := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"kueue.x-k8s.io/workload": "w", "other": "x"}}, Spec: corev1.PodSpec{NodeSelector: selector}}
+	placed := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"kueue.x-k8s.io/workload": "w", "other": "x"}}, Spec: corev1.PodSpec{NodeSelector: selector, Containers: someContainers}}
 	for range 2 { // a cache may do it twice
 		require.Equal(t, selector, Trim(placed).Spec.NodeSelector)
 	}
 	require.NotContains(t, placed.Annotations, "other")
-	require.Empty(t, Trim(&corev1.Pod{Spec: corev1.PodSpec{NodeSelector: selector}}).Spec.NodeSelector)
+	require.Empty(t, Trim(&corev1.Pod{Spec: corev1.PodSpec{NodeSelector: selector, Containers: someContainers}}).Spec.NodeSelector)
 }
 
 // Nobody bounds how many ResourceClaims a pod names, and each pod that waits for a node keeps its claims in the operator's memory.
 func TestATrimmedPodKnowsFewOfItsClaims(t *testing.T) {
-	p := &corev1.Pod{}
+	p := &corev1.Pod{Spec: corev1.PodSpec{Containers: someContainers}}
 	for range 100 {
 		p.Spec.ResourceClaims = append(p.Spec.ResourceClaims, corev1.PodResourceClaim{Name: "gpu"})
 		p.Status.ResourceClaimStatuses = append(p.Status.ResourceClaimStatuses, corev1.PodResourceClaimStatus{Name: "gpu"})
 	}
-	p = Trim(p)
-	require.Len(t, p.Spec.ResourceClaims, maxClaims)
-	require.Len(t, p.Status.ResourceClaimStatuses, maxClaims)
+	trimmed := Trim(p.DeepCopy())
+	require.Len(t, trimmed.Spec.ResourceClaims, maxClaims)
+	require.Len(t, trimmed.Status.ResourceClaimStatuses, maxClaims)
 	p.Spec.NodeName = "n"
 	require.Empty(t, Trim(p).Spec.ResourceClaims)
 }
