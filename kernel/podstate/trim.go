@@ -100,9 +100,10 @@ func trimConditions(pod *corev1.Pod) []corev1.PodCondition {
 }
 
 // isProbed reports whether a pod may be not Ready though its containers run. For other pods the condition says the same as the phase and the containers.
+// Among init containers only sidecars can have probes.
 func isProbed(pod *corev1.Pod) bool {
-	return len(pod.Spec.ReadinessGates) > 0 ||
-		slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.ReadinessProbe != nil })
+	by := func(c corev1.Container) bool { return c.ReadinessProbe != nil || c.StartupProbe != nil }
+	return len(pod.Spec.ReadinessGates) > 0 || slices.ContainsFunc(pod.Spec.Containers, by) || slices.ContainsFunc(pod.Spec.InitContainers, by)
 }
 
 func chosen(in map[string]string, keys ...string) map[string]string {
