@@ -27,6 +27,10 @@ var ofReconciles = []mutant{
 		`return spec.ServiceName(job) + "." + job.Namespace`, `return job.Namespace`},
 
 	// The shell.
+	{"a pod that is trimmed twice loses what says what to keep", "kernel/podstate/trim.go",
+		"if wasTrimmed(pod) {", "if false {"},
+	{"a pod whose container is still starting is Ready", "kernel/podstate/trim.go",
+		"c.ReadinessProbe != nil || c.StartupProbe != nil", "c.ReadinessProbe != nil"},
 	{"a conflict passes for success", "controllers/jobs/reconcile.go",
 		"if calls.Outdated(err) {\n\t\treturn ctrl.Result{RequeueAfter: calls.RetrySoon}, nil\n\t}\n\tif err != nil {\n\t\treturn ctrl.Result{}, err\n\t}\n\tif releaseLater", "if err != nil && !calls.Outdated(err) {\n\t\treturn ctrl.Result{}, err\n\t}\n\tif releaseLater"},
 	{"releases wait for a write that does not come", "controllers/jobs/reconcile.go",
