@@ -279,7 +279,7 @@ func (l *Life) podsCalm() {
 		case over(p), l.waitsCalmly(p):
 		case codeEnd(p) != nil:
 			l.lingersCalmly(p)
-		case l.napping, l.overtaken(p), l.truth.trainsOn(p), l.truth.serves(p): // what came too late the operator has to stop
+		case l.napping, l.missesGang(p), l.overtaken(p), l.truth.trainsOn(p), l.truth.serves(p): // what came too late the operator has to stop
 		case !l.hangs || !l.hasDeadline():
 			l.exit(p, 0)
 		}
