@@ -188,9 +188,6 @@ func (x *Executor) tryPod(ctx context.Context, a kernel.Action, rules bool) erro
 	if err := x.Create(ctx, "create Pod "+pod.Name, pod); err != nil {
 		return err
 	}
-	if err := x.checkSchedulingGroup(ctx, pod, group); err != nil {
-		return err
-	}
 	x.reportCreated(pod)
-	return nil
+	return x.checkSchedulingGroup(ctx, a, pod, group)
 }

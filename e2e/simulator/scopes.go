@@ -123,9 +123,8 @@ var Scopes = []*Scope{
 	{Name: "in place", user: plain, job: jobOf(2, inPlace)},
 	{Name: "in place, scope Job", user: plain, job: jobOf(2, inPlace, scopeJob)},
 	{Name: "in place, unlike types", user: plain, job: jobOf(1, unlike, inPlace, scopeJob)},
-	{Name: "gang", user: plain, job: jobOf(2, func(s *v1beta1.GenericJobSpec) {
-		s.Scheduler = &v1beta1.SchedulePolicy{Kubernetes: &v1beta1.KubernetesScheduler{}}
-	})},
+	{Name: "gang", user: plain, job: jobOf(2, inGang)},
+	{Name: "gang, a gate off", user: plain, job: jobOf(2, inGang), set: func(l *Life) { l.gate = gateOffInOne }},
 	{Name: "Kueue", user: plain, job: jobOf(1, func(s *v1beta1.GenericJobSpec) {
 		s.Scheduler = &v1beta1.SchedulePolicy{Kueue: &v1beta1.KueueScheduler{QueueName: "team"}}
 	})},
@@ -163,6 +162,10 @@ func scopeJob(s *v1beta1.GenericJobSpec) {
 }
 
 func inPlace(s *v1beta1.GenericJobSpec) { s.RestartStrategy = v1beta1.RestartInPlace }
+
+func inGang(s *v1beta1.GenericJobSpec) {
+	s.Scheduler = &v1beta1.SchedulePolicy{Kubernetes: &v1beta1.KubernetesScheduler{}}
+}
 
 // unlike adds a type of whose image nobody knows what it runs: its pods are replaced where others restart in place.
 func unlike(s *v1beta1.GenericJobSpec) {

@@ -212,6 +212,8 @@ var ofReconciles = []mutant{
 		"p.Status.Reason == deadlineExceeded || p.wasOverItsLimit()", "p.Status.Reason == deadlineExceeded"},
 	{"a pod that its node turned away counts as a failure", "kernel/podstate/disruption.go",
 		"disruptionTarget(p.Pod) == nil && p.HasStarted()", "disruptionTarget(p.Pod) == nil"},
+	{"a pod that is called Failed before it had a node counts as a failure", "kernel/podstate/disruption.go",
+		"case p.exit() == nil:\n\t\treturn true", "case p.exit() == nil:\n\t\treturn p.Spec.NodeName != \"\""},
 	{"an end that no kubelet knows is a failure", "kernel/podstate/exit.go",
 		"var inventedReasons = []string{notFound, \"Unknown\"}", "var inventedReasons = []string{\"Unknown\"}"},
 	{"code that obeys its deadline was disrupted", "kernel/podstate/disruption.go",
