@@ -36,6 +36,8 @@ type Kinds struct {
 	scheme func() (*runtime.Scheme, error)
 	cache  func() (cache.Options, error)
 
+	unserved func(schema.GroupVersionKind) // hears of each kind that is watched no more
+
 	mu      sync.Mutex
 	running map[string]*servedKind // by the name of the definition
 	ended   sync.WaitGroup
@@ -69,6 +71,9 @@ func (k *Kinds) serve(f *v1beta1.TrainingFramework, s definition.Schemas, builtF
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	served := k.running[f.Name]
+	if served != nil {
+		served.definition = named(f) // it may have been made again
+	}
 	if served != nil && served.builtFrom == builtFrom {
 		return served.jobs.HasSynced(), nil
 	}
@@ -117,12 +122,24 @@ func (k *Kinds) end(name string) *servedKind {
 	return k.stop(name)
 }
 
+// endReplaced ends the kind of an earlier definition of the same name, if f is of another kind: a definition may be deleted and made again between
+// two reconciles. The kind that ran is returned.
+func (k *Kinds) endReplaced(f *v1beta1.TrainingFramework) *servedKind {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if served := k.running[f.Name]; served == nil || served.kind == definition.KindOf(&f.Spec) {
+		return nil
+	}
+	return k.stop(f.Name)
+}
+
 func (k *Kinds) stop(name string) *servedKind {
 	served := k.running[name]
 	if served != nil {
 		served.stop()
 		k.Counts.RemoveKind(served.kind)
 		delete(k.running, name)
+		k.unserved(served.kind)
 	}
 	return served
 }
@@ -182,9 +199,12 @@ func (r *servedKind) serve(f *v1beta1.TrainingFramework, s definition.Schemas) e
 // is looked at again.
 func (k *Kinds) run(ctx context.Context, name string, f func(context.Context) error) {
 	k.ended.Go(func() {
-		if err := f(ctx); err != nil && ctx.Err() == nil {
+		err := f(ctx)
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if err != nil && ctx.Err() == nil { // or the name is another kind's by now
 			k.Manager.GetLogger().Error(err, "jobs of a TrainingFramework cannot be watched", "trainingframework", name)
-			k.end(name)
+			k.stop(name)
 		}
 	})
 }

@@ -66,6 +66,7 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("read TrainingFramework %s: %w", req.Name, err)
 	}
+	r.reportDeleted(ctx, r.kinds.endReplaced(f))
 	before := f.DeepCopy()
 	j, err := r.judge(ctx, f)
 	if err != nil {
