@@ -106,7 +106,7 @@ func (r *Reconciler) reconcile(ctx context.Context, job client.Object, program f
 	}
 	var besides error
 	if invalid == nil {
-		besides = errors.Join(r.ensureAutoscaler(ctx, job, program.Autoscaler), r.ensureBoard(ctx, job, program.TensorBoard, &out))
+		besides = errors.Join(r.ensureAutoscaler(ctx, job, program.Autoscaler, &out), r.ensureBoard(ctx, job, program.TensorBoard, &out))
 	}
 	err = r.writeStatus(ctx, job, out)
 	if left, limited := r.timeToLive(job, program); limited && err == nil { // the reconcile may just have finished the job
