@@ -143,17 +143,22 @@ func (c *jobReader) serves(owner *metav1.OwnerReference, more []definitions.Kind
 func trainingJob(kind schema.GroupVersionKind, f framework.Registration, o client.Object, compiled *v1beta1.GenericJob) (metrics.Job, bool) {
 	job := metrics.Job{Kind: kind.Kind, Namespace: o.GetNamespace(), Phase: f.Phase(o)}
 	switch {
+	case compact.IsForeign(o):
+		return job, false
 	case job.Phase.IsFinal():
 		return job, true
 	case compiled != nil:
 		return ofTraining(jobOf(kind.Kind, job.Phase, compiled), o, compiled), true
 	}
-	if compact.SpecIsPacked(o) { // to open large jobs for each scrape would cost too much; ours soon have a phase, if not a GenericJob
-		if job.Phase == "" || compact.IsForeign(o) {
+	switch {
+	case compact.SpecIsPacked(o): // to open large jobs for each scrape would cost too much; ours soon have a phase, if not a GenericJob
+		if job.Phase == "" {
 			return job, false
 		}
-	} else if program, _ := f.Compile(o); program.Foreign {
-		return job, false
+	case f.Revision == "": // a translator of somebody else's; jobs of definitions are never foreign, and may be dear to compile
+		if program, _ := f.Compile(o); program.Foreign {
+			return job, false
+		}
 	}
 	if o.GetDeletionTimestamp() == nil {
 		job.Reason, job.Since = metrics.ReasonNoGenericJob, o.GetCreationTimestamp().Time

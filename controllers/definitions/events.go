@@ -41,10 +41,9 @@ func (r *Reconciler) reportDeleted(ctx context.Context, was *servedKind) {
 	if was == nil {
 		return
 	}
-	r.unserved.add(was.kind)
 	n := was.unfinished()
 	follows := r.filter(ctx, func(f *v1beta1.TrainingFramework) bool {
-		return f.Name != was.definition.Name && f.DeletionTimestamp == nil && definition.KindOf(&f.Spec).GroupKind() == was.kind.GroupKind()
+		return f.UID != was.definition.UID && f.DeletionTimestamp == nil && definition.KindOf(&f.Spec).GroupKind() == was.kind.GroupKind()
 	})
 	if n == 0 || len(follows) > 0 {
 		return

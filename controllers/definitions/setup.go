@@ -22,6 +22,7 @@ import (
 func SetUp(s *wiring.Shared, kinds *Kinds, taken []string) error {
 	r := &Reconciler{Client: s.Client(), Live: s.Live, Taken: taken, Recorder: s.Recorder(), kinds: kinds}
 	r.unserved = newUnserved(r, s.Manager.GetLogger())
+	kinds.unserved = r.unserved.add
 	for _, one := range []manager.Runnable{kinds, r.unserved} {
 		if err := s.Manager.Add(one); err != nil {
 			return fmt.Errorf("set up TrainingFramework: %w", err)

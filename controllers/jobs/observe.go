@@ -165,9 +165,12 @@ func (r *Reconciler) liveUIDOf(ctx context.Context, job *v1beta1.GenericJob) (ty
 // the cache may simply not have it yet, or still have one of the same name that came before.
 func (r *Reconciler) sweep(ctx context.Context, job *v1beta1.GenericJob) (ctrl.Result, error) {
 	pods, err := r.podsOf(ctx, job)
-	if err != nil || len(pods) == 0 {
-		r.memory.Forget(client.ObjectKeyFromObject(job))
+	if err != nil {
 		return ctrl.Result{}, err
+	}
+	if len(pods) == 0 {
+		r.memory.Forget(client.ObjectKeyFromObject(job))
+		return ctrl.Result{}, nil
 	}
 	live, err := r.liveUIDOf(ctx, job)
 	if err != nil {

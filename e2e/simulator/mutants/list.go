@@ -52,7 +52,7 @@ var ofReconciles = []mutant{
 	{"pods are found by their job's name alone", "controllers/jobs/observe.go",
 		"case metav1.IsControlledBy(pod, job):", "case podstate.HasFinalizer(pod):"},
 	{"a finished parent starts again", "controllers/training/reconcile.go",
-		"if r.finished(job) {\n\t\tnext = r.reconcileFinished", "if false {\n\t\tnext = r.reconcileFinished"},
+		"if r.finished(job) {\n\t\tout, err = r.reconcileFinished", "if false {\n\t\tout, err = r.reconcileFinished"},
 	{"a parent creates without the fence", "controllers/training/start.go",
 		"if err != nil || !current {\n\t\treturn outcome{requeueAfter: calls.RetrySoon}, err", "if _ = current; err != nil {\n\t\treturn outcome{requeueAfter: calls.RetrySoon}, err"},
 	{"a GenericJob that comes after its parent's end trains on", "controllers/training/finished.go",
