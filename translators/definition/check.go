@@ -59,8 +59,8 @@ func (d *Definition) each(f func(path string, e *expression)) {
 }
 
 func (n *node) each(f func(path string, e *expression)) {
-	if n.whole != nil {
-		f(n.path, n.whole)
+	if n.expression != nil {
+		f(n.path, n.expression)
 	}
 	for _, p := range n.text {
 		if p.expression != nil {

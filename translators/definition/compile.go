@@ -17,13 +17,13 @@ import (
 // Compile makes of a job what shall run for it. An error names the place in the definition, unless it is that of a validation,
 // whose message is for the user. The time to live of a job is in the program even then.
 func (d *Definition) Compile(job *Job) (framework.Program, error) {
-	run, err := d.begin(job)
+	r, err := d.begin(job)
 	if err != nil {
 		return framework.Program{}, err
 	}
-	program, err := run.program(job)
+	program, err := r.program(job)
 	if err != nil {
-		return framework.Program{TTLSecondsAfterFinished: run.anew().timeToLive()}, err
+		return framework.Program{TTLSecondsAfterFinished: r.anew().timeToLive()}, err
 	}
 	return program, nil
 }
@@ -189,8 +189,8 @@ func (r *run) words(n *node) (string, error) {
 // plain is what a node becomes, nil if it is left out.
 func (r *run) plain(n *node) (any, error) {
 	switch n.is {
-	case isWhole:
-		return r.whole(n.path, n.whole)
+	case isExpression:
+		return r.plainValue(n.path, n.expression)
 	case isText:
 		return r.text(n)
 	case isObject:
@@ -202,8 +202,8 @@ func (r *run) plain(n *node) (any, error) {
 	}
 }
 
-// whole is the value of an expression.
-func (r *run) whole(path string, e *expression) (any, error) {
+// plainValue is the value of an expression.
+func (r *run) plainValue(path string, e *expression) (any, error) {
 	value, err := r.value(path, e)
 	if err != nil {
 		return nil, err

@@ -14,8 +14,8 @@ import (
 // fits notes a mistake if what a node becomes does not fit into a Go type.
 func (r *reader) fits(n *node, into reflect.Type) {
 	what := "this"
-	if n.is == isWhole {
-		what = "${" + n.whole.text + "}"
+	if n.is == isExpression {
+		what = "${" + n.expression.text + "}"
 	}
 	if where, problem := r.mismatch(n.celType(), into); problem != "" {
 		r.wrong(n.path, "%s%s %s", what, where, problem)
@@ -25,8 +25,8 @@ func (r *reader) fits(n *node, into reflect.Type) {
 // celType is the type of what a node becomes, nil for null.
 func (n *node) celType() *cel.Type {
 	switch n.is {
-	case isWhole:
-		return n.whole.is
+	case isExpression:
+		return n.expression.is
 	case isText:
 		return cel.StringType
 	case isObject:

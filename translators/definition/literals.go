@@ -54,8 +54,8 @@ func (c *reviewer) literalNode(n *node, s *apiextensionsv1.JSONSchemaProps) {
 		return
 	}
 	switch n.is {
-	case isWhole:
-		c.literalExpression(n.path, n.whole.checked.Expr(), s)
+	case isExpression:
+		c.literalExpression(n.path, n.expression.checked.Expr(), s)
 	case isValue:
 		c.literalValue(n.path, n.value, s)
 	case isText:

@@ -20,7 +20,7 @@ func (r *run) timeToLive() *int32 {
 	if r.runPolicy == nil {
 		return nil
 	}
-	plain, err := r.whole("spec.runPolicy", r.runPolicy)
+	plain, err := r.plainValue("spec.runPolicy", r.runPolicy)
 	object, ok := plain.(map[string]any)
 	if err != nil || !ok {
 		return nil
@@ -39,7 +39,7 @@ func (r *run) policy(to *framework.Program) error {
 		return nil
 	}
 	const path = "spec.runPolicy"
-	plain, err := r.whole(path, r.runPolicy)
+	plain, err := r.plainValue(path, r.runPolicy)
 	if err != nil {
 		return err
 	}

@@ -78,8 +78,8 @@ func (d *Definition) statusFor(state *v1beta1.TrainingJobStatus) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	run := &run{Definition: d, known: map[string]any{nameObserved: object}}
-	return run.plain(d.status)
+	r := &run{Definition: d, known: map[string]any{nameObserved: object}}
+	return r.plain(d.status)
 }
 
 func (d *Definition) phaseOf(job *Job) v1beta1.JobPhase {
@@ -94,8 +94,8 @@ func (d *Definition) phaseOf(job *Job) v1beta1.JobPhase {
 	if len(job.Status.Raw) > 0 && utiljson.Unmarshal(job.Status.Raw, &shown) != nil {
 		return ""
 	}
-	run := &run{Definition: d, known: map[string]any{nameShown: shown}}
-	value, err := run.value("spec.phase", d.phase)
+	r := &run{Definition: d, known: map[string]any{nameShown: shown}}
+	value, err := r.value("spec.phase", d.phase)
 	if err != nil {
 		return ""
 	}
@@ -116,7 +116,7 @@ func (d *Definition) tryStatus(r *reader) {
 	for _, phase := range []v1beta1.JobPhase{
 		v1beta1.JobPending, v1beta1.JobRunning, v1beta1.JobPaused, v1beta1.JobResuming, v1beta1.JobSucceeded, v1beta1.JobFailed, v1beta1.JobUnknown,
 	} {
-		for _, state := range []*v1beta1.TrainingJobStatus{{}, whole()} {
+		for _, state := range []*v1beta1.TrainingJobStatus{{}, filledState()} {
 			state.Phase = phase
 			value, err := d.statusFor(state)
 			if err != nil {
@@ -137,8 +137,8 @@ func (d *Definition) tryStatus(r *reader) {
 	}
 }
 
-// whole is a state in which every field has a value.
-func whole() *v1beta1.TrainingJobStatus {
+// filledState is a state in which every field has a value.
+func filledState() *v1beta1.TrainingJobStatus {
 	s := &v1beta1.TrainingJobStatus{}
 	fill(reflect.ValueOf(s).Elem())
 	return s

@@ -12,13 +12,13 @@ import (
 
 // node is a part of a template.
 type node struct {
-	path   string
-	is     shape
-	value  any         // a number or truth value
-	text   []textPart  // a text with words or several expressions
-	whole  *expression // a text that is nothing but an expression
-	fields []field     // of an object, in order
-	items  []*node     // of a list
+	path       string
+	is         shape
+	value      any         // a number or truth value
+	text       []textPart  // a text with words or several expressions
+	expression *expression // a text that is nothing but an expression
+	fields     []field     // of an object, in order
+	items      []*node     // of a list
 }
 
 // shape says which part of a template a node is.
@@ -28,7 +28,7 @@ const (
 	isNull shape = iota
 	isValue
 	isText
-	isWhole // an expression
+	isExpression // and nothing else
 	isObject
 	isList
 )
@@ -123,7 +123,7 @@ func (r *reader) text(n *node, text string) bool {
 		n.text = append(n.text, textPart{expression: e})
 	}
 	if len(n.text) == 1 && n.text[0].expression != nil {
-		n.is, n.whole, n.text = isWhole, n.text[0].expression, nil
+		n.is, n.expression, n.text = isExpression, n.text[0].expression, nil
 		return true
 	}
 	for _, p := range n.text {
