@@ -80,7 +80,7 @@ func (c *Counts) AddKind(kind schema.GroupVersionKind) {
 		return
 	}
 	c.begin(kind.Kind, ControllerOf(kind))
-	for _, reason := range refusals[:3] {
+	for _, reason := range creationRefusals {
 		c.failed.WithLabelValues(kind.Kind, ObjectGenericJob, reason)
 	}
 	c.failed.WithLabelValues(kind.Kind, ObjectOther, v1beta1.ReasonRefused)
@@ -117,18 +117,18 @@ func (c *Counts) begin(kind, controller string) {
 			c.recovery.WithLabelValues(kind, string(cause), part)
 		}
 	}
-	for _, reason := range restarts {
+	for _, reason := range restartReasons {
 		c.restarts.WithLabelValues(kind, reason)
 		c.excepted.WithLabelValues(kind, reason)
 	}
-	for _, reason := range disruptions {
+	for _, reason := range disruptionReasons {
 		c.disruptions.WithLabelValues(kind, reason)
 	}
-	for _, how := range deletions {
+	for _, how := range deletionHows {
 		c.deleted.WithLabelValues(kind, how)
 	}
 	for _, object := range []string{ObjectPod, ObjectService, ObjectGroup} {
-		for _, reason := range refusals {
+		for _, reason := range failureReasons {
 			c.failed.WithLabelValues(kind, object, reason)
 		}
 	}
