@@ -133,7 +133,7 @@ func (c *jobReader) eachDefinition(tell func(*v1beta1.TrainingFramework)) bool {
 
 func (c *jobReader) serves(owner *metav1.OwnerReference, more []definitions.Kind) bool {
 	kind := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
-	if _, is := c.served[kind]; is {
+	if _, ok := c.served[kind]; ok {
 		return true
 	}
 	return slices.ContainsFunc(more, func(d definitions.Kind) bool { return d.GroupVersionKind == kind })
@@ -210,12 +210,12 @@ func (c *jobReader) list(ctx context.Context, kind schema.GroupVersionKind, f fu
 
 // eachStored calls f for the objects of a cache's one store; false if it has several.
 func eachStored(in cache.Informer, f func(client.Object)) bool {
-	informer, one := in.(interface{ GetIndexer() toolscache.Indexer })
-	if !one {
+	informer, ok := in.(interface{ GetIndexer() toolscache.Indexer })
+	if !ok {
 		return false
 	}
 	for _, o := range informer.GetIndexer().List() {
-		if job, is := o.(client.Object); is {
+		if job, ok := o.(client.Object); ok {
 			f(job)
 		}
 	}

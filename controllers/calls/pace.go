@@ -81,8 +81,8 @@ func share(actions []kernel.Action, batchOf func(kernel.Action) string, most int
 	at := map[string]int{}
 	for _, a := range actions {
 		name := batchOf(a)
-		i, known := at[name]
-		if !known {
+		i, ok := at[name]
+		if !ok {
 			i = len(batches)
 			at[name] = i
 			batches = append(batches, batch{name: name, verb: a.Verb, cut: more[name]})

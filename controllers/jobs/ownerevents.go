@@ -44,7 +44,7 @@ func (n *ownerEvents) add(o client.Object) {
 	n.lock.Lock()
 	defer n.lock.Unlock()
 	kind := "Service"
-	if _, is := o.(*corev1.Pod); is {
+	if _, ok := o.(*corev1.Pod); ok {
 		kind = "Pod"
 	}
 	n.made = append(n.made, corev1.ObjectReference{APIVersion: "v1", Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID()})

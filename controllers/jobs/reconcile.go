@@ -198,7 +198,7 @@ func (r *Reconciler) act(ctx context.Context, w kernel.World, decision kernel.De
 		defer r.emitAll(job, n)
 	}
 	executor.OnCreated = func(o client.Object) {
-		if _, is := o.(*corev1.Pod); is {
+		if _, ok := o.(*corev1.Pod); ok {
 			r.Counts.CountCreatedPod(job)
 		}
 		if n != nil {

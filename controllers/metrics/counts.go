@@ -162,7 +162,7 @@ func (c *Counts) kindOf(job *v1beta1.GenericJob) string {
 	if owner == nil {
 		return v1beta1.KindGenericJob
 	}
-	if _, is := c.kinds.Load(schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)); is {
+	if _, ok := c.kinds.Load(schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)); ok {
 		return owner.Kind
 	}
 	return v1beta1.KindGenericJob

@@ -100,8 +100,8 @@ func (c *JobCollector) Collect(to chan<- prometheus.Metric) {
 			to <- prometheus.MustNewConstMetric(jobsThereAre, prometheus.GaugeValue, float64(jobs[labelPair{kind, string(phase)}]), kind, string(phase))
 		}
 		for _, reason := range waitReasons {
-			w, there := waits[labelPair{kind, reason}]
-			if !there { // most never are
+			w, ok := waits[labelPair{kind, reason}]
+			if !ok { // most never are
 				continue
 			}
 			to <- prometheus.MustNewConstMetric(jobsThatWait, prometheus.GaugeValue, float64(w.jobs), kind, reason)

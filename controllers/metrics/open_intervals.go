@@ -51,8 +51,8 @@ func newOpenByGroup(byNamespace bool, kinds []string) *openByGroup {
 }
 
 func (t *openByGroup) at(g group) openSeconds {
-	o, there := t.groups[g]
-	if !there {
+	o, ok := t.groups[g]
+	if !ok {
 		o = openSeconds{map[v1beta1.TimeCause]float64{}, map[v1beta1.TimeCause]float64{}}
 		t.groups[g] = o
 	}
