@@ -33,7 +33,7 @@ func blocked(job client.Object) (reason string, since time.Time) {
 	return "", since
 }
 
-// conditionsOf are the conditions of a training job whose status is of the usual shape. A definition may show another.
+// conditionsOf returns the conditions of a training job whose status is of the usual shape. A definition may show another.
 func conditionsOf(job client.Object) []v1beta1.JobCondition {
 	if defined, ok := job.(*definition.Job); ok {
 		return conditionsIn(defined.Status.Raw)

@@ -55,7 +55,7 @@ func newJobReader(ctx context.Context, mgr ctrl.Manager, frameworks []framework.
 	return c, nil
 }
 
-// kindsWithPodEvents are the kinds of jobs that have an event for each pod and Service which is created for them.
+// kindsWithPodEvents returns the kinds of jobs that have an event for each pod and Service which is created for them.
 func (c *jobReader) kindsWithPodEvents() map[schema.GroupVersionKind]bool {
 	kinds := map[schema.GroupVersionKind]bool{}
 	for kind, f := range c.served {
@@ -64,7 +64,7 @@ func (c *jobReader) kindsWithPodEvents() map[schema.GroupVersionKind]bool {
 	return kinds
 }
 
-// names are those of the kinds that are served.
+// names returns the names of the kinds that are served.
 func (c *jobReader) names() []string {
 	names := []string{v1beta1.KindGenericJob}
 	for _, kind := range c.kinds {
@@ -139,7 +139,7 @@ func (c *jobReader) serves(owner *metav1.OwnerReference, more []definitions.Kind
 	return slices.ContainsFunc(more, func(d definitions.Kind) bool { return d.GroupVersionKind == kind })
 }
 
-// trainingJob is what there is to say of a training job and its GenericJob, nil if it has none, unless another controller runs it.
+// trainingJob returns what there is to say of a training job and its GenericJob, nil if it has none, unless another controller runs it.
 func trainingJob(kind schema.GroupVersionKind, f framework.Registration, o client.Object, compiled *v1beta1.GenericJob) (metrics.Job, bool) {
 	job := metrics.Job{Kind: kind.Kind, Namespace: o.GetNamespace(), Phase: f.Phase(o)}
 	switch {

@@ -159,7 +159,7 @@ func describe(o client.Object) string {
 	return fmt.Sprintf("%s %s/%s", kindOf(o), o.GetNamespace(), o.GetName())
 }
 
-// kindOf is the kind of a part of a TensorBoard, for users. What a cache or the apiserver returns does not say its kind.
+// kindOf returns the kind of a part of a TensorBoard, for users. What a cache or the apiserver returns does not say its kind.
 func kindOf(o client.Object) string {
 	if _, ok := o.(*corev1.Service); ok {
 		return "Service"

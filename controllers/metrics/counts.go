@@ -37,7 +37,7 @@ var endBuckets = []float64{10, minute, 5 * minute, 15 * minute, hour, 3 * hour, 
 // New returns counts of 0 for GenericJob and for these kinds of training jobs.
 func New(kinds ...schema.GroupVersionKind) *Counts { return newCounts(false, kinds) }
 
-// NewByNamespace is as New, but the counters of time have a label with the namespace of the job.
+// NewByNamespace returns what New does, but the counters of time have a label with the namespace of the job.
 func NewByNamespace(kinds ...schema.GroupVersionKind) *Counts { return newCounts(true, kinds) }
 
 func newCounts(byNamespace bool, kinds []schema.GroupVersionKind) *Counts {
@@ -156,7 +156,7 @@ func (c *Counts) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// kindOf is the kind that the user submitted: anybody may write any owner into a GenericJob, so that is one of those that are served.
+// kindOf returns the kind that the user submitted: anybody may write any owner into a GenericJob, so that is one of those that are served.
 func (c *Counts) kindOf(job *v1beta1.GenericJob) string {
 	owner := metav1.GetControllerOf(job)
 	if owner == nil {
@@ -168,7 +168,7 @@ func (c *Counts) kindOf(job *v1beta1.GenericJob) string {
 	return v1beta1.KindGenericJob
 }
 
-// since is the time in seconds since a job was created, which the apiserver dates in whole seconds, by its own clock.
+// since returns the time in seconds since a job was created, which the apiserver dates in whole seconds, by its own clock.
 func since(created metav1.Time, at time.Time) float64 {
 	return max(0, at.Sub(created.Time).Seconds())
 }

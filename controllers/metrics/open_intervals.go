@@ -39,7 +39,7 @@ type openByGroup struct {
 	groups      map[group]openSeconds
 }
 
-// newOpenByGroup is 0 for these kinds. Where namespaces are told, only those have series that have jobs now.
+// newOpenByGroup returns 0 for these kinds. Where namespaces are told, only those have series that have jobs now.
 func newOpenByGroup(byNamespace bool, kinds []string) *openByGroup {
 	t := &openByGroup{byNamespace, map[group]openSeconds{}}
 	for _, kind := range kinds {

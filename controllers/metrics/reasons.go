@@ -50,7 +50,7 @@ const (
 	ByFence    = "fence"
 )
 
-// ControllerOf is the name by which controller-runtime knows the controller of a kind.
+// ControllerOf returns the name by which controller-runtime knows the controller of a kind.
 func ControllerOf(kind schema.GroupVersionKind) string {
 	if kind.GroupKind() == (schema.GroupKind{Group: v1beta1.GroupVersion.Group, Kind: v1beta1.KindGenericJob}) {
 		return strings.ToLower(kind.Kind)
@@ -113,7 +113,7 @@ func disruptionReason(pod *corev1.Pod) string {
 	}
 }
 
-// objectOf is what an action is about.
+// objectOf returns what an action is about.
 func objectOf(a kernel.Action) string {
 	switch {
 	case a.Pod != nil || a.Verb == kernel.CreatePod:
@@ -127,7 +127,7 @@ func objectOf(a kernel.Action) string {
 	}
 }
 
-// howOf is how an action deletes a pod; "" if it does not.
+// howOf returns how an action deletes a pod; "" if it does not.
 func howOf(a kernel.Action) string {
 	switch a.Verb {
 	case kernel.StopPod:

@@ -111,7 +111,7 @@ func (d *Definition) forbid(r *reader) {
 	}
 }
 
-// RevisionOf is a name that is made of all that a definition says.
+// RevisionOf returns a name that is made of all that a definition says.
 func RevisionOf(spec *v1beta1.TrainingFrameworkSpec) string {
 	raw, err := json.Marshal(canonical(spec))
 	if err != nil {
@@ -120,7 +120,7 @@ func RevisionOf(spec *v1beta1.TrainingFrameworkSpec) string {
 	return v1beta1.Hash5("definition", string(raw)) + v1beta1.Hash5(string(raw), "definition")
 }
 
-// canonical is a definition as a map: of the same content, in whatever order its fields were written.
+// canonical returns a definition as a map: of the same content, in whatever order its fields were written.
 func canonical(spec *v1beta1.TrainingFrameworkSpec) any {
 	var out any
 	if raw, err := json.Marshal(spec); err != nil || json.Unmarshal(raw, &out) != nil {

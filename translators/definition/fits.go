@@ -22,7 +22,7 @@ func (r *reader) fits(n *node, into reflect.Type) {
 	}
 }
 
-// celType is the type of what a node becomes, nil for null.
+// celType returns the type of what a node becomes, nil for null.
 func (n *node) celType() *cel.Type {
 	switch n.is {
 	case isExpression:
@@ -88,7 +88,7 @@ func withoutPointers(t reflect.Type) reflect.Type {
 	return t
 }
 
-// open says that a type says nothing of its values.
+// open reports whether a type says nothing of its values.
 func open(t *cel.Type) bool {
 	return t == nil || t.Kind() == cel.DynKind || t.Kind() == cel.AnyKind || t.Kind() == cel.NullTypeKind
 }
@@ -110,7 +110,7 @@ func (r *reader) mismatchOfObject(is *cel.Type, into reflect.Type) (where, probl
 	return "", ""
 }
 
-// wants are the kinds of CEL's whose values fit into a Go type.
+// wants returns the kinds of CEL's whose values fit into a Go type.
 func wants(t reflect.Type) []cel.Kind {
 	switch {
 	case t.Kind() == reflect.String, t == reflect.TypeFor[[]byte]():
@@ -143,7 +143,7 @@ func nameOf(t reflect.Type) string {
 	}
 }
 
-// member is the type of a field of a Go type; nil is any, and false that there is none.
+// member returns the type of a field of a Go type; nil for any type, and false if there is no such field.
 func member(t reflect.Type, name string) (reflect.Type, bool) {
 	t = withoutPointers(t)
 	switch {

@@ -15,7 +15,7 @@ import (
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// functions are what expressions have beside CEL's own: those of package framework under the same names, and some about texts,
+// functions returns what expressions have beside CEL's own: those of package framework under the same names, and some about texts,
 // which are bounded here.
 func functions() []cel.EnvOption {
 	text, texts, number := cel.StringType, cel.ListType(cel.StringType), cel.IntType
@@ -80,7 +80,7 @@ func textOf(v ref.Val) string {
 	return s
 }
 
-// portOf is the number of a port.
+// portOf returns the number of a port.
 func portOf(v ref.Val) (int32, error) {
 	n, _ := v.Value().(int64)
 	if n < 1 || n > 65535 {
@@ -193,10 +193,10 @@ func merge(a []ref.Val) (any, error) {
 	return &podTemplateValue{spec: out}, decode(merged, out)
 }
 
-// costOfMerge is what it costs to look for each entry of a list of the patch in one of the template.
+// costOfMerge returns what it costs to look for each entry of a list of the patch in one of the template.
 func costOfMerge(a []ref.Val) uint64 { return costOf(a[0]) / 10 * (costOf(a[1]) / 10) }
 
-// portNumber is the number that ensurePort makes sure of.
+// portNumber returns the number that ensurePort makes sure of.
 func portNumber(a []ref.Val) (any, error) {
 	_, c, err := containerIn(a[0], a[1])
 	if err != nil {
@@ -221,7 +221,7 @@ func anyOf(a []ref.Val) (any, error) {
 // maxRanks is how many replicas a job has at most.
 const maxRanks = 20_000
 
-// ranks are the numbers from 0 to n-1, for lists of hosts in files.
+// ranks returns the numbers from 0 to n-1, for lists of hosts in files.
 func ranks(a []ref.Val) (any, error) {
 	n, _ := a[0].Value().(int64)
 	if n < 0 || n > maxRanks {

@@ -5,7 +5,7 @@ import (
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// anew is a run of the same job that has cost nothing yet, and in which no variable is known.
+// anew returns a run of the same job that has cost nothing yet, and in which no variable is known.
 func (r *run) anew() *run {
 	known := map[string]any{nameJob: r.known[nameJob]}
 	if data, ok := r.known[nameData]; ok {

@@ -15,7 +15,7 @@ import (
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// Registration is the definition as a translator.
+// Registration returns the definition as a translator.
 func (d *Definition) Registration() framework.Registration {
 	kind := v1beta1.TrainingFrameworkSpec{Kind: d.kind}
 	return framework.Registration{
@@ -69,7 +69,7 @@ func (d *Definition) mirror(job *Job, s v1beta1.GenericJobStatus) {
 	}
 }
 
-// statusFor is the status that a job in this state has.
+// statusFor returns the status that a job in this state has.
 func (d *Definition) statusFor(state *v1beta1.TrainingJobStatus) (any, error) {
 	if d.status == nil {
 		return state, nil
@@ -102,7 +102,7 @@ func (d *Definition) phaseOf(job *Job) v1beta1.JobPhase {
 	return v1beta1.JobPhase(textOf(value))
 }
 
-// completionTime is when a job finished. A status of its own shape has to call it so, too.
+// completionTime returns when a job finished. A status of its own shape has to call it so, too.
 func (d *Definition) completionTime(job *Job) *metav1.Time {
 	var some struct {
 		CompletionTime *metav1.Time `json:"completionTime"`
@@ -137,7 +137,7 @@ func (d *Definition) tryStatus(r *reader) {
 	}
 }
 
-// filledState is a state in which every field has a value.
+// filledState returns a state in which every field has a value.
 func filledState() *v1beta1.TrainingJobStatus {
 	s := &v1beta1.TrainingJobStatus{}
 	fill(reflect.ValueOf(s).Elem())

@@ -99,7 +99,7 @@ func templateOf(v ref.Val) (*corev1.PodTemplateSpec, error) {
 	return t, nil
 }
 
-// costOf is what it costs to do something with all of a value.
+// costOf returns what it costs to do something with all of a value.
 func costOf(v ref.Val) uint64 {
 	if made, ok := v.(*podTemplateValue); ok && made.cost > 0 {
 		return made.cost
