@@ -138,18 +138,18 @@ func (r *Reconciler) lookAtNode(ctx context.Context, name string) (podstate.Node
 }
 
 // nodeOf returns what the kernel needs of a node.
-func nodeOf(node *corev1.Node) (is podstate.Node) {
+func nodeOf(node *corev1.Node) (seen podstate.Node) {
 	for _, c := range node.Status.Conditions {
 		switch {
 		case c.Type != corev1.NodeReady:
 		case c.Status == corev1.ConditionUnknown:
-			is.SilentSince = c.LastTransitionTime.Time
+			seen.SilentSince = c.LastTransitionTime.Time
 		default:
-			is.Answers = c.Status == corev1.ConditionTrue
+			seen.Answers = c.Status == corev1.ConditionTrue
 		}
 	}
 	for _, t := range node.Spec.Taints {
-		is.Answers = is.Answers && t.Key != corev1.TaintNodeOutOfService
+		seen.Answers = seen.Answers && t.Key != corev1.TaintNodeOutOfService
 	}
-	return is
+	return seen
 }

@@ -192,9 +192,9 @@ func (p *conditionList) show(from v1beta1.JobConditionType, to kubeflow.JobCondi
 }
 
 // set adds one of Kubeflow's conditions.
-func (p *conditionList) set(t kubeflow.JobConditionType, is bool, reason, words string, at metav1.Time) {
+func (p *conditionList) set(t kubeflow.JobConditionType, holds bool, reason, words string, at metav1.Time) {
 	status := corev1.ConditionFalse
-	if is {
+	if holds {
 		status = corev1.ConditionTrue
 	}
 	p.add(kubeflow.JobCondition{Type: t, Status: status, Reason: p.name + reason, Message: p.name + " " + p.job.GetName() + words}, at)
