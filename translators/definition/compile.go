@@ -188,7 +188,7 @@ func (r *run) words(n *node) (string, error) {
 
 // plain returns what a node becomes, nil if it is left out.
 func (r *run) plain(n *node) (any, error) {
-	switch n.is {
+	switch n.shape {
 	case isExpression:
 		return r.plainValue(n.path, n.expression)
 	case isText:

@@ -136,7 +136,7 @@ func (r *reader) one(path, text string, into reflect.Type) *expression {
 		r.wrong(path, "%v", err)
 		return nil
 	}
-	if where, problem := r.mismatch(e.is, into); problem != "" {
+	if where, problem := r.mismatch(e.resultType, into); problem != "" {
 		r.wrong(path, "this%s %s", where, problem)
 	}
 	return e
@@ -147,14 +147,14 @@ func (d *Definition) readVariables(r *reader, list []v1beta1.FrameworkVariable) 
 	for i, v := range list {
 		path := fmt.Sprintf("spec.variables[%d].expression", i)
 		e, err := r.expression(v.Expression)
-		is := cel.DynType // so that its users are not wrong for its sake
+		resultType := cel.DynType // so that its users are not wrong for its sake
 		if err != nil {
 			r.wrong(path, "%v", err)
 		} else {
-			is = e.is
+			resultType = e.resultType
 			d.variables = append(d.variables, variable{v.Name, path, e})
 		}
-		env, err := r.with(nameVariables+v.Name, is)
+		env, err := r.with(nameVariables+v.Name, resultType)
 		if err != nil {
 			r.wrong(path, "%v", err)
 			continue

@@ -105,10 +105,10 @@ func (e *environment) with(name string, t *cel.Type) (*environment, error) {
 
 // expression is one that was checked.
 type expression struct {
-	text    string
-	program cel.Program
-	checked *ast.AST
-	is      *cel.Type
+	text       string
+	program    cel.Program
+	checked    *ast.AST
+	resultType *cel.Type
 }
 
 // expression checks one.

@@ -53,7 +53,7 @@ func (c *reviewer) literalNode(n *node, s *apiextensionsv1.JSONSchemaProps) {
 	if isOpen(s) {
 		return
 	}
-	switch n.is {
+	switch n.shape {
 	case isExpression:
 		c.literalExpression(n.path, n.expression.checked.Expr(), s)
 	case isValue:
