@@ -22,7 +22,7 @@
 //
 // The tests, by the names of their files:
 //
-//	first                            a job's whole life
+//	first                            the first reconcile of a job
 //	stale                            reconciles with old views
 //	restarts, rules, inplace, modes  what the kernel decides, on a real apiserver
 //	refusals, training_refused       what the apiserver refuses
