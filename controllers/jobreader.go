@@ -90,7 +90,7 @@ func (c *jobReader) each(tell func(metrics.Job)) bool {
 	defer cancel()
 	more := c.defined()
 	compiled := map[types.UID]*v1beta1.GenericJob{} // by who controls it
-	err := c.list(ctx, calls.KindGenericJob, func(o client.Object) {
+	err := c.list(ctx, calls.GVKGenericJob, func(o client.Object) {
 		job := o.(*v1beta1.GenericJob)
 		if owner := metav1.GetControllerOf(job); owner != nil && c.serves(owner, more) {
 			compiled[owner.UID] = job

@@ -26,7 +26,7 @@ func (m *Refusals) due(actions []kernel.Action) []kernel.Action {
 		switch {
 		case s != nil && !now.Before(m.next(s)):
 			before = append(before, waiting{a, s.last})
-		case s == nil && !m.full[batch] && !now.Before(m.closed[batch]):
+		case s == nil && !m.batches[batch].full && !now.Before(m.batches[batch].closedUntil):
 			others = append(others, a)
 		}
 	}
@@ -42,7 +42,7 @@ func (m *Refusals) due(actions []kernel.Action) []kernel.Action {
 // do not wait for them, and they do not all begin at once.
 func (m *Refusals) batchOf(a kernel.Action) string {
 	batch := batchOf(a)
-	if m.opened[batch] && m.refused[idOf(a)] != nil {
+	if m.batches[batch].opened && m.refused[idOf(a)] != nil {
 		return retryBatch(batch)
 	}
 	return batch
@@ -55,11 +55,18 @@ func retryBatch(batch string) string { return batch + ", again" }
 func (m *Refusals) next(s *activeRefusal) time.Time {
 	next := s.due()
 	for _, batch := range []string{s.batch, retryBatch(s.batch)} {
-		if until := m.closed[batch]; until.After(next) {
+		if until := m.batches[batch].closedUntil; until.After(next) {
 			next = until
 		}
 	}
 	return next
+}
+
+// open notes that something of a batch was accepted.
+func (m *Refusals) open(name string) {
+	b := m.batches[name]
+	b.opened = true
+	m.batches[name] = b
 }
 
 // close keeps a batch shut until the first of its refused actions is due again. Actions that are due already wait, too. Otherwise the batch of a job of
@@ -67,7 +74,6 @@ func (m *Refusals) next(s *activeRefusal) time.Time {
 func (m *Refusals) close(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.opened, name)
 	var until time.Time
 	for _, s := range m.refused {
 		due := s.due()
@@ -78,7 +84,20 @@ func (m *Refusals) close(name string) {
 			until = due
 		}
 	}
-	m.closed[name] = until
+	b := m.batches[name]
+	b.opened, b.closedUntil = false, until
+	m.batches[name] = b
+}
+
+// reopen forgets what was refused of all batches. What was accepted is remembered if the last reconcile was cut off.
+func (m *Refusals) reopen() {
+	if !m.cutOff {
+		clear(m.batches)
+		return
+	}
+	for name, b := range m.batches {
+		m.batches[name] = batchState{opened: b.opened}
+	}
 }
 
 // closeRetried closes the batches of actions that were tried again in vain. Otherwise each of thousands of refusals would cause a reconcile of its own.
@@ -97,6 +116,19 @@ func (m *Refusals) closeRetried() {
 // maxActive is how many refusals of a batch of creates may be active. At that number nothing else of the batch is tried until something of it is accepted.
 // Otherwise each refusal that is tried again would let one more replica be tried.
 const maxActive = 50
+
+// fill marks the batches that have so many active refusals, and no others.
+func (m *Refusals) fill() {
+	for name, b := range m.batches {
+		b.full = false
+		m.batches[name] = b
+	}
+	for name, n := range m.activeCreates() {
+		b := m.batches[name]
+		b.full = n >= maxActive && !b.opened
+		m.batches[name] = b
+	}
+}
 
 // Plans returns how many pods of a type a reconcile has to plan. Most is how many actions it carries out, or 0 for mostActions. Pods that are refused and not
 // due yet are added, because they are planned in vain.
@@ -119,12 +151,12 @@ func (m *Refusals) activeCreates() map[string]int {
 	return n
 }
 
-// more returns the batches in which pods of these types stand that are asked for once those before them are created.
-func (m *Refusals) more(types []string) map[string]bool {
+// batchesWithMore returns the batches in which pods of these types stand that are asked for once those before them are created.
+func (m *Refusals) batchesWithMore(types []string) map[string]bool {
 	batches := map[string]bool{}
 	for _, t := range types {
 		batch := batchOf(kernel.Action{Verb: kernel.CreatePod, Type: t})
-		batches[batch] = !m.full[batch]
+		batches[batch] = !m.batches[batch].full
 	}
 	return batches
 }

@@ -23,7 +23,7 @@ func (d desk) turn(answer error, missing int) (asked int, out Outcome) {
 	planned := d.Plans(0)
 	actions := creates(min(missing, planned))
 	m := d.begun(actions)
-	for _, b := range share(m.due(actions), m.batchOf, mostActions, m.more([]string{"worker"})) {
+	for _, b := range share(m.due(actions), m.batchOf, mostActions, m.batchesWithMore([]string{"worker"})) {
 		refused := 0
 		for _, a := range b.actions {
 			asked++
@@ -77,11 +77,11 @@ func TestALineThatIsFullIsNotCut(t *testing.T) {
 	name := batchOf(creates(1)[0])
 	m = d.begun(creates(200))
 	require.Empty(t, m.due(creates(200)))
-	require.False(t, m.more([]string{"worker"})[name])
+	require.False(t, m.batchesWithMore([]string{"worker"})[name])
 	_ = m.note(creates(1)[0], "", nil)
 	m = d.begun(creates(200))
 	require.Len(t, m.due(creates(200)), 200-(maxActive-1))
-	require.True(t, m.more([]string{"worker"})[name])
+	require.True(t, m.batchesWithMore([]string{"worker"})[name])
 }
 
 // What was accepted before the edit kept the batch open: one more replica was asked for with each that was refused.

@@ -42,7 +42,7 @@ func SetUp(s *wiring.Shared, kinds *Kinds, taken []string) error {
 	return nil
 }
 
-// rivals are the other definitions of the same kind. One that goes makes room for them, and one that comes may be older by its name.
+// rivals returns the other definitions of the same kind. One that goes makes room for them, and one that comes may be older by its name.
 func (r *Reconciler) rivals(ctx context.Context, o client.Object) []ctrl.Request {
 	one, ok := o.(*v1beta1.TrainingFramework)
 	return r.filter(ctx, func(f *v1beta1.TrainingFramework) bool {
@@ -50,7 +50,7 @@ func (r *Reconciler) rivals(ctx context.Context, o client.Object) []ctrl.Request
 	})
 }
 
-// defined are the definitions of kinds of the group of a CRD.
+// defined returns the definitions of kinds of the group of a CRD.
 func (r *Reconciler) defined(ctx context.Context, crd client.Object) []ctrl.Request {
 	_, group, _ := strings.Cut(crd.GetName(), ".")
 	return r.filter(ctx, func(f *v1beta1.TrainingFramework) bool { return definition.KindOf(&f.Spec).Group == group })

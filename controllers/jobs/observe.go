@@ -148,13 +148,13 @@ func groupOf(job *v1beta1.GenericJob, group *unstructured.Unstructured) *unstruc
 	kept.SetUID(group.GetUID())
 	kept.SetResourceVersion(group.GetResourceVersion())
 	kept.SetDeletionTimestamp(group.GetDeletionTimestamp())
-	kept.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(job, calls.KindGenericJob)})
+	kept.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(job, calls.GVKGenericJob)})
 	return kept
 }
 
 // liveUIDOf returns the UID of the job of this name, read live; "" if there is none.
 func (r *Reconciler) liveUIDOf(ctx context.Context, job *v1beta1.GenericJob) (types.UID, error) {
-	live, err := calls.GetLive(ctx, r.Live, job, calls.KindGenericJob)
+	live, err := calls.GetLive(ctx, r.Live, job, calls.GVKGenericJob)
 	if client.IgnoreNotFound(err) != nil && !meta.IsNoMatchError(err) {
 		return "", fmt.Errorf("look for the GenericJob %s/%s of orphaned pods: %w", job.Namespace, job.Name, err)
 	}

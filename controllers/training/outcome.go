@@ -76,7 +76,7 @@ func (r *Reconciler) block(job client.Object, have *v1beta1.GenericJob, reason, 
 // failUnlessRunning fails a job that cannot be run, unless it has a GenericJob that the cache does not show yet. Such a GenericJob was compiled from an earlier
 // spec, and goes on.
 func (r *Reconciler) failUnlessRunning(ctx context.Context, job client.Object, invalid error) (outcome, error) {
-	_, err := calls.GetLive(ctx, r.Live, job, calls.KindGenericJob)
+	_, err := calls.GetLive(ctx, r.Live, job, calls.GVKGenericJob)
 	switch {
 	case apierrors.IsNotFound(err):
 		return r.fail(job, invalid), nil

@@ -141,7 +141,7 @@ var ofReconciles = []mutant{
 	{"a finished job is decided again", "kernel/rules.go",
 		"if f.job.Status.CompletionTime == nil {\n\t\treturn verdict.Verdict{}\n\t}\n\treturn verdict.Verdict{Course: verdict.AlreadyFinished}", "return verdict.Verdict{}"},
 	{"a superseded pod is counted", "kernel/podstate/state.go",
-		"case r.Obsolete:\n\t\treturn Superseded // the ledger has moved past it\n\tcase numbers.IsBehind(r.Attempt, r.BarrierIsOpen):\n\t\treturn j.ofBehind(pod, isToStop, numbers, r)\n", ""},
+		"case r.Obsolete:\n\t\treturn Superseded // the ledger has moved past it\n\tcase numbers.IsBehind(r.Attempt, r.BarrierIsOpen):\n\t\treturn j.ofBehind(pod, numbers, isToStop, r)\n", ""},
 	{"a restart is counted twice", "kernel/ledger/draft.go",
 		"r.Restarts++\n", "r.Restarts += 2\n"},
 	{"limits are not asked", "kernel/outcomes.go",
