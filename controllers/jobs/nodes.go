@@ -78,23 +78,23 @@ func (r *Reconciler) mayAvoid(job *v1beta1.GenericJob) bool {
 
 // nodeCount is how many nodes the cluster had when they were last counted; 0 if that is not known.
 type nodeCount struct {
-	lock sync.Mutex
-	at   time.Time
-	n    int
+	lock  sync.Mutex
+	at    time.Time
+	nodes int
 }
 
 // known returns the last count, and whether it is less than a minute old.
-func (c *nodeCount) known(now time.Time) (n int, recent bool) {
-	c.lock.Lock()
-	defer c.lock.Unlock()
-	age := now.Sub(c.at)
-	return c.n, age >= 0 && age < time.Minute
+func (n *nodeCount) known(now time.Time) (nodes int, recent bool) {
+	n.lock.Lock()
+	defer n.lock.Unlock()
+	age := now.Sub(n.at)
+	return n.nodes, age >= 0 && age < time.Minute
 }
 
-func (c *nodeCount) set(n int, now time.Time) {
-	c.lock.Lock()
-	defer c.lock.Unlock()
-	c.at, c.n = now, n
+func (n *nodeCount) set(nodes int, now time.Time) {
+	n.lock.Lock()
+	defer n.lock.Unlock()
+	n.at, n.nodes = now, nodes
 }
 
 // countNodes counts the nodes for a job that may avoid some, once a minute for all jobs. It returns 0 if the operator may not list nodes.
