@@ -92,36 +92,36 @@ func idOf(a kernel.Action) string {
 }
 
 // begin begins a reconcile. It forgets refusals of actions that are not planned any more.
-func (m *Refusals) begin(job client.Object, actions []kernel.Action, c clock.PassiveClock) {
-	if m.refused == nil {
-		m.refused, m.batches = map[string]*activeRefusal{}, map[string]batchState{}
+func (r *Refusals) begin(job client.Object, actions []kernel.Action, c clock.PassiveClock) {
+	if r.refused == nil {
+		r.refused, r.batches = map[string]*activeRefusal{}, map[string]batchState{}
 	}
-	m.clock = c
-	if m.generation != job.GetGeneration() {
-		m.generation, m.cutOff = job.GetGeneration(), false
-		maps.DeleteFunc(m.refused, func(_ string, s *activeRefusal) bool { return s.Action.Verb.Creates() })
-		clear(m.batches) // what was accepted of another spec says nothing of this one
+	r.clock = c
+	if r.generation != job.GetGeneration() {
+		r.generation, r.cutOff = job.GetGeneration(), false
+		maps.DeleteFunc(r.refused, func(_ string, s *activeRefusal) bool { return s.Action.Verb.Creates() })
+		clear(r.batches) // what was accepted of another spec says nothing of this one
 	}
-	m.accepted = map[string]bool{}
-	if len(m.refused) == 0 {
-		m.reopen()
+	r.accepted = map[string]bool{}
+	if len(r.refused) == 0 {
+		r.reopen()
 		return
 	}
-	for _, s := range m.refused {
+	for _, s := range r.refused {
 		s.fresh, s.asked = false, false
 	}
 	for _, a := range actions {
-		if s := m.refused[idOf(a)]; s != nil {
+		if s := r.refused[idOf(a)]; s != nil {
 			s.asked = true
 		}
 	}
-	maps.DeleteFunc(m.refused, func(_ string, s *activeRefusal) bool { return !s.asked })
-	m.fill()
+	maps.DeleteFunc(r.refused, func(_ string, s *activeRefusal) bool { return !s.asked })
+	r.fill()
 }
 
 // holdsUp reports whether a tier must wait for a refused action of another tier.
-func (m *Refusals) holdsUp(tier int) bool {
-	for _, s := range m.refused {
+func (r *Refusals) holdsUp(tier int) bool {
+	for _, s := range r.refused {
 		switch {
 		case tier == kernel.CreatePod.Tier() && s.Action.Verb.Provides():
 			return true
@@ -133,22 +133,22 @@ func (m *Refusals) holdsUp(tier int) bool {
 }
 
 // note remembers what became of an action, and returns its error.
-func (m *Refusals) note(a kernel.Action, object string, err error) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+func (r *Refusals) note(a kernel.Action, object string, err error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	id := idOf(a)
 	if err == nil {
-		delete(m.refused, id)
-		m.open(batchOf(a))
+		delete(r.refused, id)
+		r.open(batchOf(a))
 		if a.Verb == kernel.CreatePod {
-			m.accepted[a.Type], m.accepted[""] = true, true
+			r.accepted[a.Type], r.accepted[""] = true, true
 		}
 		return nil
 	}
-	s, now := m.refused[id], m.clock.Now()
+	s, now := r.refused[id], r.clock.Now()
 	if s == nil {
 		s = &activeRefusal{since: now}
-		m.refused[id] = s
+		r.refused[id] = s
 	}
 	s.last, s.batch, s.fresh = now, batchOf(a), true
 	if s.last.Before(s.since) { // the clock was set back
@@ -180,25 +180,25 @@ func refusalOf(a kernel.Action, err error) (kernel.Refusal, bool) {
 }
 
 // outcome returns what is refused. A refusal that may pass by itself is told once it has lasted, or if the job is said to be blocked by it.
-func (m *Refusals) outcome(job *v1beta1.GenericJob) (o Outcome) {
-	now, before := m.clock.Now(), m.told
-	m.told = map[batchReason]bool{}
-	for _, id := range slices.Sorted(maps.Keys(m.refused)) {
-		s := m.refused[id]
-		if next := m.next(s); !m.holdsUp(s.Action.Verb.Tier()) && (o.RequeueAfter == 0 || next.Sub(now) < o.RequeueAfter) {
+func (r *Refusals) outcome(job *v1beta1.GenericJob) (o Outcome) {
+	now, before := r.clock.Now(), r.told
+	r.told = map[batchReason]bool{}
+	for _, id := range slices.Sorted(maps.Keys(r.refused)) {
+		s := r.refused[id]
+		if next := r.next(s); !r.holdsUp(s.Action.Verb.Tier()) && (o.RequeueAfter == 0 || next.Sub(now) < o.RequeueAfter) {
 			o.RequeueAfter = max(next.Sub(now), time.Millisecond)
 		}
-		s.Accepted = m.accepted[s.Action.Type]
+		s.Accepted = r.accepted[s.Action.Type]
 		if s.fresh {
 			o.Failed = append(o.Failed, s.Refusal)
 		}
 		if s.sure || s.last.Sub(s.since) >= tellAfter || status.IsBlocked(&job.Status, s.Reason) {
 			o.Refused = append(o.Refused, s.Refusal)
 			why := batchReason{s.batch, s.Reason}
-			if !before[why] && !m.told[why] {
+			if !before[why] && !r.told[why] {
 				o.NewRefusals = append(o.NewRefusals, s.Refusal)
 			}
-			m.told[why] = true
+			r.told[why] = true
 		}
 	}
 	return o

@@ -45,9 +45,9 @@ func SetUp(s *wiring.Shared, kinds *Kinds, taken []string) error {
 
 // rivals returns the other definitions of the same kind. One that goes makes room for them, and one that comes may be older by its name.
 func (r *Reconciler) rivals(ctx context.Context, o client.Object) []ctrl.Request {
-	one, is := o.(*v1beta1.TrainingFramework)
+	one, ok := o.(*v1beta1.TrainingFramework)
 	return r.filter(ctx, func(f *v1beta1.TrainingFramework) bool {
-		return is && f.Name != one.Name && f.Spec.Kind.Kind == one.Spec.Kind.Kind
+		return ok && f.Name != one.Name && f.Spec.Kind.Kind == one.Spec.Kind.Kind
 	})
 }
 

@@ -139,7 +139,7 @@ func (r *Reconciler) podGroups(ctx context.Context, job *v1beta1.GenericJob, ver
 // decides how many labels they have, and how long the names of their owners are.
 func groupOf(job *v1beta1.GenericJob, group *unstructured.Unstructured) *unstructured.Unstructured {
 	kept := &unstructured.Unstructured{Object: map[string]any{}}
-	if spec, has := group.Object["spec"]; has {
+	if spec, ok := group.Object["spec"]; ok {
 		kept.Object["spec"] = spec
 	}
 	kept.SetGroupVersionKind(group.GroupVersionKind())

@@ -108,7 +108,7 @@ func (q *questions) ask(ctx context.Context, rounds *[subjects]*round, job *v1be
 	var list []question
 	for _, pod := range pods {
 		one := questionFor(job, pod, podstate.NumbersOf(pod).Order)
-		if report, has := answers[pod.UID]; !has || !one.isNews(about, report) {
+		if report, ok := answers[pod.UID]; !ok || !one.isNews(about, report) {
 			list = append(list, one)
 		}
 	}

@@ -193,16 +193,16 @@ func (r *Reconciler) act(ctx context.Context, w kernel.World, decision kernel.De
 		Owner: r.owner(job), Job: job, Builder: kernel.NewPodBuilder(job, r.Settings).In(w.Kueue), Clock: r.Clock,
 		Refusals: &r.memory.Of(job).refusals, Rules: r.rules, Limiter: r.limiter, MostActions: r.MostActions, TypesLackingPods: decision.TypesLackingPods, AtOnce: r.AtOnce,
 	}
-	n := r.ownerEventsFor(job)
-	if n != nil {
-		defer r.emitAll(job, n)
+	e := r.ownerEventsFor(job)
+	if e != nil {
+		defer r.emitAll(job, e)
 	}
 	executor.OnCreated = func(o client.Object) {
-		if _, is := o.(*corev1.Pod); is {
+		if _, ok := o.(*corev1.Pod); ok {
 			r.Counts.CountCreatedPod(job)
 		}
-		if n != nil {
-			n.add(o)
+		if e != nil {
+			e.add(o)
 		}
 	}
 	executor.OnChanged = func(a kernel.Action) { r.Counts.CountDeletion(job, a) }

@@ -34,7 +34,7 @@ func (r *Reconciler) arrivals(ctx context.Context, job *v1beta1.GenericJob, awai
 	arrived := m.arrivedOf(awaited)
 	var missing []*corev1.Pod
 	for _, pod := range awaited {
-		if _, is := arrived[pod.UID]; !is {
+		if _, ok := arrived[pod.UID]; !ok {
 			missing = append(missing, pod)
 		}
 	}

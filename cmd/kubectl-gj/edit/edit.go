@@ -59,7 +59,7 @@ func RunMode(job client.Object) *v1beta1.RunMode {
 		return j.Spec.RunMode
 	case *unstructured.Unstructured:
 		mode, read := &v1beta1.RunMode{}, runtime.DefaultUnstructuredConverter
-		if fields, is, err := unstructured.NestedMap(j.Object, "spec", "runMode"); is && err == nil && read.FromUnstructured(fields, mode) == nil {
+		if fields, ok, err := unstructured.NestedMap(j.Object, "spec", "runMode"); ok && err == nil && read.FromUnstructured(fields, mode) == nil {
 			return mode
 		}
 	}
