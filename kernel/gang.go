@@ -31,6 +31,7 @@ func regroup(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roste
 	if !build.GroupsAreImmutable(job) {
 		return
 	}
+	noteOutside(job, draft, replicas)
 	group := draft.Gang()
 	placed, members := 0, 0 // unfinished replicas that have a node; pods of the present group, those to come included
 	for t, rank := range replicas.Replicas() {
@@ -53,6 +54,15 @@ func regroup(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roste
 	need := max(1, min(unplaced, minMember(job, draft.Ledger)-placed))
 	if members < int(group.MinMember) || need > int(group.MinMember) {
 		draft.Regroup(need, replicas.HasPods())
+	}
+}
+
+// noteOutside notes that the cluster has taken a pod, which lacks its group. Such a pod is stopped, and leaves no other trace.
+func noteOutside(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roster) {
+	for t, rank := range replicas.Replicas() {
+		if pod := t.Pods[rank]; pod != nil && build.LacksGroup(job, pod) {
+			draft.NotePodOutside()
+		}
 	}
 }
 

@@ -66,6 +66,7 @@ func TestAPodThatAnApiserverStoredOutsideItsGangIsMadeAgain(t *testing.T) {
 				kt.Exited(143)(w.Pods[0])
 				d = planWorld(t, w)
 				require.Zero(t, d.Status.BackoffCount)
+				require.True(t, d.Status.Gang.HadPods, "a policy that refuses such pods later must not fail the job")
 				require.Nil(t, d.Status.CompletionTime)
 			}
 		})

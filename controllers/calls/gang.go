@@ -115,13 +115,15 @@ func (x *Executor) deleteObject(ctx context.Context, a kernel.Action) error {
 }
 
 // checkSchedulingGroup makes sure that a pod which was just created is in its scheduling group. An apiserver with the feature gate GenericWorkload off drops the field
-// silently, and the pod could be placed without the others. If its delete fails here, the kernel asks for it once the cache shows the pod.
-func (x *Executor) checkSchedulingGroup(ctx context.Context, pod *corev1.Pod, group *corev1.PodSchedulingGroup) error {
+// silently, and the pod could be placed without the others. It is stopped, so that no limit counts its end. If it has a node meanwhile, or the stop fails, that is
+// left to the kernel.
+func (x *Executor) checkSchedulingGroup(ctx context.Context, a kernel.Action, pod *corev1.Pod, group *corev1.PodSchedulingGroup) error {
 	if group == nil || pod.UID == "" || pod.Spec.SchedulingGroup != nil {
 		return nil
 	}
-	if err := x.Client.Delete(ctx, handle(pod), client.Preconditions{UID: &pod.UID}, client.GracePeriodSeconds(0)); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("delete Pod %s, which has lost its scheduling group: %w", pod.Name, err)
+	a.Verb, a.Pod, a.Reason = kernel.StopPod, pod, "an apiserver has dropped its scheduling group"
+	if err := x.changePod(ctx, a); err != nil && !apierrors.IsConflict(err) {
+		return fmt.Errorf("stop Pod %s, which has lost its scheduling group: %w", pod.Name, err)
 	}
 	return Refuse(v1beta1.ReasonCreateFailed, "an apiserver of the cluster drops spec.schedulingGroup of pods: its feature gate GenericWorkload is off. Have that gate on in all apiservers and schedulers, and in Kubernetes 1.36 GangScheduling, too; or pause the job and choose another spec.scheduler")
 }

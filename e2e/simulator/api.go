@@ -183,6 +183,7 @@ func (a *api) create(o client.Object) error {
 	if pod, ok := made.(*corev1.Pod); ok {
 		pod.Status = corev1.PodStatus{Phase: corev1.PodPending}
 		a.life.addToleration(pod)
+		a.life.dropGroup(pod)
 	}
 	a.store(made)
 	if hasDefault {

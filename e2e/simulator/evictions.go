@@ -132,6 +132,19 @@ func (l *Life) collectPod(p *corev1.Pod) {
 	_ = l.api.remove(keyOf(p), p.UID, 0)
 }
 
+// collectUnbound is the pod garbage collector's end of a pod that somebody has deleted before it had a node.
+func (l *Life) collectUnbound(p *corev1.Pod) {
+	l.say("pod garbage collector: calls %s Failed, which has no node, and removes it", keyOf(p))
+	l.shown[collected]++
+	l.change(p, func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed })
+	_ = l.api.remove(keyOf(p), p.UID, 0)
+}
+
+// mayStartYet reports whether a kubelet may start the code of a pod that somebody deletes.
+func mayStartYet(p *corev1.Pod) bool {
+	return p.Status.Phase == corev1.PodPending && p.Spec.NodeName != "" && *p.DeletionGracePeriodSeconds > 0 && !initHasFailed(p)
+}
+
 // podThatIsOver is what outsiders do to a pod that is over. The eviction API says of it, too, that it was disrupted.
 func (l *Life) podThatIsOver(p *corev1.Pod) {
 	switch l.tape.choose(16, 0, 7, 15) {

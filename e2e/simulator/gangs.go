@@ -169,3 +169,34 @@ func (t *truth) checkGroups() {
 		}
 	}
 }
+
+// dropGroup is an apiserver that does not know of scheduling groups, and drops that of a new pod.
+func (l *Life) dropGroup(p *corev1.Pod) {
+	if p.Spec.SchedulingGroup == nil || !l.trouble || l.gate == gateOn || l.gate == gateOffInOne && !l.tape.Chance(2) {
+		return
+	}
+	l.say("an apiserver drops the scheduling group of %s", keyOf(p))
+	p.Spec.SchedulingGroup = nil
+}
+
+// missesGang reports whether the code of a pod waits for others of its job, which wait for a node. An apiserver has dropped the pod's group, and theirs is not
+// complete without it.
+func (l *Life) missesGang(p *corev1.Pod) bool {
+	job, _, _ := l.truth.of(p)
+	if job == nil || job.Spec.Scheduler == nil || job.Spec.Scheduler.Kubernetes == nil || p.Spec.SchedulingGroup != nil {
+		return false
+	}
+	return slices.ContainsFunc(l.api.pods(), func(other *corev1.Pod) bool {
+		waits := other.Spec.SchedulingGroup != nil && other.Spec.NodeName == "" && other.DeletionTimestamp == nil && !over(other)
+		return waits && metav1.IsControlledBy(other, job)
+	})
+}
+
+// checkOutside: no gang waits for ever for a pod whose group an apiserver has dropped.
+func (t *truth) checkOutside() {
+	for _, p := range t.life.api.pods() {
+		if p.DeletionTimestamp == nil && !over(p) && t.life.missesGang(p) {
+			t.violated("a gang waits for a pod outside it", "%s is on node %q", p.Name, p.Spec.NodeName)
+		}
+	}
+}

@@ -77,6 +77,7 @@ type Life struct {
 	forceAfter time.Duration // the operators' setting ForceReplaceAfter
 	most       int           // the operators' setting MostActions
 	servers    servers       // the cluster's apiservers
+	gate       gate          // of their feature gate for scheduling groups, until the calm
 	oldKubelet bool          // which knows of no container that is to be started again
 	meddling   bool          // users edit, pause, delete and delete pods
 	two        bool          // two operators may both believe to lead

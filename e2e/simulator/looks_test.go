@@ -56,7 +56,6 @@ var leftOut = []struct {
 	row  string
 }{
 	{regexp.MustCompile(`^once: .*, code ended with another code by Unknown$`), "| ... of a pod that does not restart in place | containerd |"},
-	{regexp.MustCompile(`^once: Failed$`), "| ... deleted, then Failed without a container | `gc_controller.go: gcUnscheduledTerminating` |"},
 	{regexp.MustCompile(`^once: Failed, Evicted, code .*, after another code$`), "| ... and its container is lost meanwhile | seen on a real kubelet |"},
 	{regexp.MustCompile(`^in place: Failed, DeadlineExceeded, code (backs off|ended .* by ContainerStatusUnknown), after another code$`), "| ... while the container waits to be started again | seen on a real kubelet |"},
 }

@@ -164,7 +164,7 @@ func (r *live) node(ctx context.Context, name string, node *corev1.Node) error {
 // node may have come back while the call was under way.
 func (t *truth) forced(p *corev1.Pod) {
 	node, after := p.Spec.NodeName, t.life.forceAfter
-	if node == "" || p.DeletionTimestamp == nil || *p.DeletionGracePeriodSeconds == 0 || over(p) { // its kubelet may have said meanwhile that nothing runs
+	if node == "" || p.DeletionTimestamp != nil && *p.DeletionGracePeriodSeconds == 0 || over(p) { // its kubelet may have said meanwhile that nothing runs
 		return
 	}
 	seen, looked := t.life.writer.silent[node]
@@ -176,6 +176,8 @@ func (t *truth) forced(p *corev1.Pod) {
 // tooEarly says of a node why its pod should not be deleted by force. It is "" if nobody waits for the pod any more.
 func tooEarly(p *corev1.Pod, seen look, looked bool, after time.Duration) string {
 	switch {
+	case p.DeletionTimestamp == nil:
+		return "has not been asked to end it"
 	case !looked:
 		return "answers"
 	case after > 0 && !seen.at.Before(p.DeletionTimestamp.Add(after)):

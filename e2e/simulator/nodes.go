@@ -178,13 +178,18 @@ func (l *Life) end(p *corev1.Pod, code int32) {
 }
 
 // terminatingPod is what happens to a pod that somebody deletes. Its kubelet ends it. If it had begun with the pod, it may start its code before that.
+// A pod without a node has no kubelet: the garbage collector of pods ends it.
 func (l *Life) terminatingPod(p *corev1.Pod) {
-	mayStart := p.Status.Phase == corev1.PodPending && p.Spec.NodeName != "" && *p.DeletionGracePeriodSeconds > 0 && !initHasFailed(p)
-	outcomes := []int{3, 0}
-	if mayStart {
+	isUnbound, mayStart, outcomes := p.Spec.NodeName == "" && !over(p), mayStartYet(p), []int{3, 0}
+	switch {
+	case isUnbound:
+		outcomes[1] = 7
+	case mayStart:
 		outcomes = append(outcomes, 1)
 	}
 	switch n := l.tape.choose(16, outcomes...); {
+	case n == 7 && isUnbound:
+		l.collectUnbound(p)
 	case n%4 == 3:
 		runs := p.Status.Phase == corev1.PodRunning
 		l.terminate(p, []int32{143, 0, 1}[l.tape.choose(3, ifDiffers(runs, 0, 1, 2)...)])
@@ -274,7 +279,7 @@ func (l *Life) podsCalm() {
 		case over(p), l.waitsCalmly(p):
 		case codeEnd(p) != nil:
 			l.lingersCalmly(p)
-		case l.napping, l.overtaken(p), l.truth.trainsOn(p), l.truth.serves(p): // what came too late the operator has to stop
+		case l.napping, l.missesGang(p), l.overtaken(p), l.truth.trainsOn(p), l.truth.serves(p): // what came too late the operator has to stop
 		case !l.hangs || !l.hasDeadline():
 			l.exit(p, 0)
 		}

@@ -16,6 +16,7 @@ import (
 // rested checks what must hold of modes once everything has come to rest in them: only pods that were made for them live.
 func (t *truth) rested() {
 	t.evictionsHeard()
+	t.checkOutside()
 	for _, p := range t.life.api.pods() {
 		job, _, _ := t.of(p)
 		if over(p) || job == nil || job.Status.CompletionTime != nil {
@@ -49,6 +50,7 @@ func (t *truth) settled() {
 		job = o.(*v1beta1.GenericJob)
 	}
 	t.checkOwners()
+	t.checkOutside()
 	t.checkParent(job)
 	if job == nil {
 		return

@@ -22,6 +22,7 @@ type Scope struct {
 	user   *trained
 	job    func() client.Object
 	set    func(*Life)         // who else is there
+	rare   bool                // rare ends and states are choices, too
 	events map[int]func(*Life) // what a user does, by step
 }
 
@@ -38,6 +39,7 @@ func LiveIn(ctx context.Context, s *Scope, deviations []Deviation, tell bool) (*
 func follow(ctx context.Context, s *Scope, c *course, tell bool) (*Life, *course) {
 	l := newLife(ctx, &Tape{course: c}, tell)
 	l.scope, l.user, l.worked, l.forceAfter = s, s.user, map[work]int{}, forceAfter
+	l.rare, c.rare = s.rare, s.rare
 	if tell {
 		c.tell = l.say
 	}
@@ -113,8 +115,10 @@ func hashOf(o client.Object) uint64 {
 	return h.Sum64()
 }
 
-// Scopes are the scopes that there are, small ones first.
-var Scopes = []*Scope{
+// Scopes are the scopes that there are, small ones first, and those of features last.
+var Scopes = slices.Concat(coreScopes, featureScopes)
+
+var coreScopes = []*Scope{
 	{Name: "one replica", user: plain, job: jobOf(1)},
 	{Name: "two replicas", user: plain, job: jobOf(2)},
 	{Name: "three replicas", user: plain, job: jobOf(3)},
@@ -123,9 +127,8 @@ var Scopes = []*Scope{
 	{Name: "in place", user: plain, job: jobOf(2, inPlace)},
 	{Name: "in place, scope Job", user: plain, job: jobOf(2, inPlace, scopeJob)},
 	{Name: "in place, unlike types", user: plain, job: jobOf(1, unlike, inPlace, scopeJob)},
-	{Name: "gang", user: plain, job: jobOf(2, func(s *v1beta1.GenericJobSpec) {
-		s.Scheduler = &v1beta1.SchedulePolicy{Kubernetes: &v1beta1.KubernetesScheduler{}}
-	})},
+	{Name: "gang", user: plain, job: jobOf(2, inGang)},
+	{Name: "gang, a gate off", user: plain, job: jobOf(2, inGang), set: func(l *Life) { l.gate = gateOffInOne }},
 	{Name: "Kueue", user: plain, job: jobOf(1, func(s *v1beta1.GenericJobSpec) {
 		s.Scheduler = &v1beta1.SchedulePolicy{Kueue: &v1beta1.KueueScheduler{QueueName: "team"}}
 	})},
@@ -164,6 +167,10 @@ func scopeJob(s *v1beta1.GenericJobSpec) {
 
 func inPlace(s *v1beta1.GenericJobSpec) { s.RestartStrategy = v1beta1.RestartInPlace }
 
+func inGang(s *v1beta1.GenericJobSpec) {
+	s.Scheduler = &v1beta1.SchedulePolicy{Kubernetes: &v1beta1.KubernetesScheduler{}}
+}
+
 // unlike adds a type of whose image nobody knows what it runs: its pods are replaced where others restart in place.
 func unlike(s *v1beta1.GenericJobSpec) {
 	other := *s.ReplicaSpecs[0].DeepCopy()
@@ -199,10 +206,12 @@ func createAgain(l *Life) {
 }
 
 // failFirst has the code of the first pod fail, if it runs.
-func failFirst(l *Life) {
+func failFirst(l *Life) { l.endFirst(1) }
+
+func (l *Life) endFirst(code int32) {
 	for _, p := range l.api.pods() {
 		if w := l.wraps(p); w == nil || w.runs {
-			l.exit(p, 1)
+			l.exit(p, code)
 			return
 		}
 	}

@@ -21,10 +21,20 @@ const (
 	silentServers // are old, and do not tell
 )
 
-// drawVersions draws of which versions of Kubernetes the cluster is.
+// gate says in which apiservers of a cluster the feature gate GenericWorkload is on. The others drop the scheduling groups of pods.
+type gate int
+
+const (
+	gateOn gate = iota
+	gateOffInOne
+	gateOff
+)
+
+// drawVersions draws of which versions of Kubernetes the cluster is, and of which feature gates.
 func (l *Life) drawVersions() {
 	l.oldKubelet = l.tape.Chance(4)
 	l.servers = pickOf(l.tape, newServers, newServers, newServers, oldServers, bothServers, silentServers)
+	l.gate = []gate{gateOn, gateOn, gateOffInOne, gateOff}[l.tape.spareOf(6, 4)]
 }
 
 // isOld reports whether the apiserver that answers this time takes no restart rules.

@@ -10,6 +10,9 @@ func (d Draft) Regroup(least int, hasPods bool) {
 	d.gang = v1beta1.GangStatus{Group: d.gang.Group + 1, MinMember: int32(least), HadPods: d.gang.HadPods || hasPods}
 }
 
+// NotePodOutside notes that a pod was made that is in no group.
+func (d Draft) NotePodOutside() { d.gang.HadPods = true }
+
 // Kueue returns the Kueue queue in which the job waits, or which has admitted it; nil if it needs none.
 func (l *Ledger) Kueue() *v1beta1.KueueScheduler { return l.kueue }
 

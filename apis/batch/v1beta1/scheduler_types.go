@@ -112,7 +112,7 @@ type GangStatus struct {
 	// minMember is how many of its pods are placed together or not at all; 0 if the next pod begins a new group.
 	// +optional
 	MinMember int32 `json:"minMember,omitempty"`
-	// hadPods says that pods of an earlier group were there when it was given up: the cluster has taken pods of this job.
+	// hadPods says that pods were given up with an earlier group, or had lost theirs: the cluster has taken pods of this job.
 	// +optional
 	HadPods bool `json:"hadPods,omitempty"`
 }
