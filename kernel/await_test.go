@@ -147,3 +147,20 @@ func TestWhoIsAwaitedStaysSo(t *testing.T) {
 	require.Equal(t, tenth, arrive(8*time.Second, 0, 2))
 	require.Contains(t, arrive(10*time.Second, 0, 10), "waiting for replica worker-1 to say", "it has come")
 }
+
+// A report that tells many ends more than the kubelet is not believed, so its wrapper is asked again soon.
+func TestAWrapperThatIsNotBelievedIsAskedAgain(t *testing.T) {
+	for ahead, soon := range map[int]bool{0: false, 16: false, 17: true} {
+		_, w := atBarrier(t)
+		for _, p := range w.Pods {
+			w.Reports[p.UID] = inplace.Report{Pod: string(p.UID), Attempt: 1, Exits: int(p.Status.ContainerStatuses[0].RestartCount)}
+		}
+		later := metav1.NewTime(kt.At(time.Hour))
+		w.Job.Status.Ledger = []v1beta1.TaskLedger{{Type: "worker", Replicas: []v1beta1.RankRecord{{Rank: 0, Streak: 12, NotBefore: &later}}}}
+		w.Now = kt.At(62 * time.Second)
+		report := w.Reports[w.Pods[0].UID]
+		report.Exits += ahead
+		w.Reports[w.Pods[0].UID] = report
+		require.Equal(t, soon, planWorld(t, w).RequeueAfter <= 5*time.Second, ahead)
+	}
+}

@@ -54,14 +54,14 @@ func untilAnswers(in Inputs, l *ledger.Ledger, replicas *roster.Roster) (waits [
 	return waits
 }
 
-// isAwaited reports whether some replica of a type has not arrived at the barrier. Its pod can be asked now, or once it has its order.
+// isAwaited reports whether some replica of a type has not arrived at the barrier (see hasReported). Its pod can be asked now, or once it has its order.
 func (in Inputs) isAwaited(l *ledger.Ledger, replicas *roster.Roster, t *roster.Type) bool {
 	for rank, pod := range t.Pods {
 		attempt := l.Attempt(t.Account, rank)
 		if pod == nil || podstate.Address(pod) == "" || t.HasFinished(rank) || t.PodAttempt(rank) >= attempt || replicas.IsObsolete(t, rank) || !podstate.CanGoOn(pod) {
 			continue
 		}
-		if report := in.Reports[pod.UID]; report.Pod != string(pod.UID) || report.Attempt != attempt {
+		if !in.hasReported(t, rank, attempt) {
 			return true
 		}
 	}
