@@ -19,7 +19,7 @@ import (
 // blocked says what blocks a training job by its own status, and since when; "" if nothing does. An edit that has to wait for a pause blocks the
 // training job, and not its GenericJob.
 func blocked(job client.Object) (reason string, since time.Time) {
-	if theirs, is := job.(kubeflow.Job); is {
+	if theirs, ok := job.(kubeflow.Job); ok {
 		for _, c := range theirs.State().Conditions {
 			if c.Type == kubeflow.JobBlocked && c.Status == corev1.ConditionTrue {
 				return c.Reason, c.LastUpdateTime.Time // this condition has no other: see the mirror of package kubeflow
@@ -33,9 +33,9 @@ func blocked(job client.Object) (reason string, since time.Time) {
 	return "", since
 }
 
-// conditionsOf are the conditions of a training job whose status is of the usual shape. A definition may show another.
+// conditionsOf returns the conditions of a training job whose status is of the usual shape. A definition may show another.
 func conditionsOf(job client.Object) []v1beta1.JobCondition {
-	if defined, is := job.(*definition.Job); is {
+	if defined, ok := job.(*definition.Job); ok {
 		return conditionsIn(defined.Status.Raw)
 	}
 	v := reflect.ValueOf(job).Elem().FieldByName("Status")

@@ -40,7 +40,7 @@ type jobReader struct {
 }
 
 func newJobReader(ctx context.Context, mgr ctrl.Manager, frameworks []framework.Registration) (*jobReader, error) {
-	c := &jobReader{
+	r := &jobReader{
 		ctx: ctx, cache: mgr.GetCache(), scheme: mgr.GetScheme(), elected: mgr.Elected(), served: map[schema.GroupVersionKind]framework.Registration{},
 		defined: func() []definitions.Kind { return nil },
 	}
@@ -49,30 +49,30 @@ func newJobReader(ctx context.Context, mgr ctrl.Manager, frameworks []framework.
 		if err != nil {
 			return nil, fmt.Errorf("set up a framework: its kind is not in the scheme that NewScheme made: %w", err)
 		}
-		c.served[kind] = f
-		c.kinds = append(c.kinds, kind)
+		r.served[kind] = f
+		r.kinds = append(r.kinds, kind)
 	}
-	return c, nil
+	return r, nil
 }
 
-// kindsWithPodEvents are the kinds of jobs that have an event for each pod and Service which is created for them.
-func (c *jobReader) kindsWithPodEvents() map[schema.GroupVersionKind]bool {
+// kindsWithPodEvents returns the kinds of jobs that have an event for each pod and Service which is created for them.
+func (r *jobReader) kindsWithPodEvents() map[schema.GroupVersionKind]bool {
 	kinds := map[schema.GroupVersionKind]bool{}
-	for kind, f := range c.served {
+	for kind, f := range r.served {
 		kinds[kind] = f.EventsForPods
 	}
 	return kinds
 }
 
-// names are those of the kinds that are served.
-func (c *jobReader) names() []string {
+// names returns the names of the kinds that are served.
+func (r *jobReader) names() []string {
 	names := []string{v1beta1.KindGenericJob}
-	for _, kind := range c.kinds {
+	for _, kind := range r.kinds {
 		if !slices.Contains(names, kind.Kind) {
 			names = append(names, kind.Kind)
 		}
 	}
-	for _, d := range c.defined() {
+	for _, d := range r.defined() {
 		names = append(names, d.Kind)
 	}
 	return names
@@ -80,19 +80,19 @@ func (c *jobReader) names() []string {
 
 // each hands over each job that a user has submitted, and reports whether it knew all of them. An operator that waits for the lease has
 // them in its cache too, but they are told once.
-func (c *jobReader) each(tell func(metrics.Job)) bool {
+func (r *jobReader) each(tell func(metrics.Job)) bool {
 	select {
-	case <-c.elected:
+	case <-r.elected:
 	default:
 		return false
 	}
-	ctx, cancel := context.WithTimeout(c.ctx, askForJobs)
+	ctx, cancel := context.WithTimeout(r.ctx, askForJobs)
 	defer cancel()
-	more := c.defined()
+	more := r.defined()
 	compiled := map[types.UID]*v1beta1.GenericJob{} // by who controls it
-	err := c.list(ctx, calls.KindGenericJob, func(o client.Object) {
+	err := r.list(ctx, calls.GVKGenericJob, func(o client.Object) {
 		job := o.(*v1beta1.GenericJob)
-		if owner := metav1.GetControllerOf(job); owner != nil && c.serves(owner, more) {
+		if owner := metav1.GetControllerOf(job); owner != nil && r.serves(owner, more) {
 			compiled[owner.UID] = job
 		} else if !compact.IsForeign(job) {
 			tell(jobOf(v1beta1.KindGenericJob, job.Status.Phase, job))
@@ -108,8 +108,8 @@ func (c *jobReader) each(tell func(metrics.Job)) bool {
 			}
 		}
 	}
-	for _, kind := range c.kinds {
-		if err := c.list(ctx, kind, look(kind, c.served[kind])); err != nil {
+	for _, kind := range r.kinds {
+		if err := r.list(ctx, kind, look(kind, r.served[kind])); err != nil {
 			return false
 		}
 	}
@@ -120,40 +120,45 @@ func (c *jobReader) each(tell func(metrics.Job)) bool {
 }
 
 // eachDefinition hands each definition over, and reports whether it knew all of them.
-func (c *jobReader) eachDefinition(tell func(*v1beta1.TrainingFramework)) bool {
+func (r *jobReader) eachDefinition(tell func(*v1beta1.TrainingFramework)) bool {
 	select {
-	case <-c.elected:
+	case <-r.elected:
 	default:
 		return false
 	}
-	ctx, cancel := context.WithTimeout(c.ctx, askForJobs)
+	ctx, cancel := context.WithTimeout(r.ctx, askForJobs)
 	defer cancel()
-	return c.list(ctx, v1beta1.GroupVersion.WithKind(v1beta1.KindTrainingFramework), func(o client.Object) { tell(o.(*v1beta1.TrainingFramework)) }) == nil
+	return r.list(ctx, v1beta1.GroupVersion.WithKind(v1beta1.KindTrainingFramework), func(o client.Object) { tell(o.(*v1beta1.TrainingFramework)) }) == nil
 }
 
-func (c *jobReader) serves(owner *metav1.OwnerReference, more []definitions.Kind) bool {
+func (r *jobReader) serves(owner *metav1.OwnerReference, more []definitions.Kind) bool {
 	kind := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
-	if _, is := c.served[kind]; is {
+	if _, ok := r.served[kind]; ok {
 		return true
 	}
 	return slices.ContainsFunc(more, func(d definitions.Kind) bool { return d.GroupVersionKind == kind })
 }
 
-// trainingJob is what there is to say of a training job and its GenericJob, nil if it has none, unless another controller runs it.
+// trainingJob returns what there is to say of a training job and its GenericJob, nil if it has none, unless another controller runs it.
 func trainingJob(kind schema.GroupVersionKind, f framework.Registration, o client.Object, compiled *v1beta1.GenericJob) (metrics.Job, bool) {
 	job := metrics.Job{Kind: kind.Kind, Namespace: o.GetNamespace(), Phase: f.Phase(o)}
 	switch {
+	case compact.IsForeign(o):
+		return job, false
 	case job.Phase.IsFinal():
 		return job, true
 	case compiled != nil:
 		return ofTraining(jobOf(kind.Kind, job.Phase, compiled), o, compiled), true
 	}
-	if compact.SpecIsPacked(o) { // to open large jobs for each scrape would cost too much; ours soon have a phase, if not a GenericJob
-		if job.Phase == "" || compact.IsForeign(o) {
+	switch {
+	case compact.SpecIsPacked(o): // to open large jobs for each scrape would cost too much; ours soon have a phase, if not a GenericJob
+		if job.Phase == "" {
 			return job, false
 		}
-	} else if program, _ := f.Compile(o); program.Foreign {
-		return job, false
+	case f.Revision == "": // a translator of somebody else's; jobs of definitions are never foreign, and may be dear to compile
+		if program, _ := f.Compile(o); program.Foreign {
+			return job, false
+		}
 	}
 	if o.GetDeletionTimestamp() == nil {
 		job.Reason, job.Since = metrics.ReasonNoGenericJob, o.GetCreationTimestamp().Time
@@ -183,15 +188,15 @@ func jobOf(kind string, phase v1beta1.JobPhase, job *v1beta1.GenericJob) metrics
 
 // list calls f for each cached object of a kind. A list of the client's is made of copies, of a kilobyte for each job at each scrape. The reader
 // asks for such a list only where the cache is one of several namespaces. Such a cache has no one store.
-func (c *jobReader) list(ctx context.Context, kind schema.GroupVersionKind, f func(client.Object)) error {
-	informer, err := c.cache.GetInformerForKind(ctx, kind)
+func (r *jobReader) list(ctx context.Context, kind schema.GroupVersionKind, f func(client.Object)) error {
+	informer, err := r.cache.GetInformerForKind(ctx, kind)
 	if err != nil {
 		return err
 	}
 	if eachStored(informer, f) {
 		return nil
 	}
-	made, err := c.scheme.New(kind.GroupVersion().WithKind(kind.Kind + "List"))
+	made, err := r.scheme.New(kind.GroupVersion().WithKind(kind.Kind + "List"))
 	if err != nil {
 		return err
 	}
@@ -199,7 +204,7 @@ func (c *jobReader) list(ctx context.Context, kind schema.GroupVersionKind, f fu
 	if !ok {
 		return fmt.Errorf("%T is no list of objects", made)
 	}
-	if err := c.cache.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.cache.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 		return err
 	}
 	return meta.EachListItem(list, func(item runtime.Object) error {
@@ -210,12 +215,12 @@ func (c *jobReader) list(ctx context.Context, kind schema.GroupVersionKind, f fu
 
 // eachStored calls f for the objects of a cache's one store; false if it has several.
 func eachStored(in cache.Informer, f func(client.Object)) bool {
-	informer, one := in.(interface{ GetIndexer() toolscache.Indexer })
-	if !one {
+	informer, ok := in.(interface{ GetIndexer() toolscache.Indexer })
+	if !ok {
 		return false
 	}
 	for _, o := range informer.GetIndexer().List() {
-		if job, is := o.(client.Object); is {
+		if job, ok := o.(client.Object); ok {
 			f(job)
 		}
 	}

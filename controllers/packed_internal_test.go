@@ -2,23 +2,27 @@ package controllers
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/controllers/compact"
 	"github.com/genericjob/genericjob/controllers/definitions"
 	"github.com/genericjob/genericjob/controllers/metrics"
+	"github.com/genericjob/genericjob/translators"
 	"github.com/genericjob/genericjob/translators/framework"
+	"github.com/genericjob/genericjob/translators/kubeflow"
 	"github.com/genericjob/genericjob/translators/tensorflow"
 )
 
@@ -65,14 +69,49 @@ func TestAJobOfAnotherClusterIsNotCounted(t *testing.T) {
 		var counted []string
 		require.True(t, reader.each(func(job metrics.Job) { counted = append(counted, job.Namespace) }))
 		require.Equal(t, []string{"ours"}, counted, "%d bytes", bytes)
+	}
+}
 
-		for by, want := range map[v1beta1.ManagedBy]bool{v1beta1.ManagedByGenericJob: true, v1beta1.ManagedByMultiKueue: false} {
-			job := &v1beta1.TensorFlowTrainingJob{ObjectMeta: metav1.ObjectMeta{Name: "x", UID: types.UID(by)}}
-			job.Spec.ManagedBy, job.Status.Phase = &by, v1beta1.JobRunning
-			_, is := trainingJob(v1beta1.GroupVersion.WithKind("TensorFlowTrainingJob"), registered(), held(t, job, bytes), nil)
-			require.Equal(t, want, is, "%s, %d bytes", by, bytes)
+// TestATrainingJobOfAnotherClusterIsNotCounted, of whatever kind and size, before its end and after it. A kind whose translator knows foreign jobs must
+// be known to compact, too.
+func TestATrainingJobOfAnotherClusterIsNotCounted(t *testing.T) {
+	frameworks := append(translators.All(), kubeflow.All("", true)...)
+	scheme, err := NewScheme(frameworks...)
+	require.NoError(t, err)
+	for _, f := range frameworks {
+		kind, err := apiutil.GVKForObject(f.New(), scheme)
+		require.NoError(t, err)
+		for _, phase := range []v1beta1.JobPhase{v1beta1.JobRunning, v1beta1.JobSucceeded} {
+			for _, bytes := range []int{10, 20_000} {
+				for by, want := range map[string]bool{"{}": true, `{"managedBy": "kueue.x-k8s.io/multikueue"}`: false} {
+					which := fmt.Sprintf("%s %s of %d bytes, %s", phase, kind.Kind, bytes, by)
+					job := f.New()
+					require.NoError(t, json.Unmarshal([]byte(`{"spec": `+by+`}`), job))
+					if strings.HasPrefix(kind.Group, "kubeflow.org") {
+						require.NoError(t, json.Unmarshal([]byte(`{"spec": {"runPolicy": `+by+`}}`), job))
+					}
+					f.Mirror(job, v1beta1.GenericJobStatus{Phase: phase})
+					require.NotEmpty(t, f.Phase(job), which) // Kubeflow's kinds show Running once pods do
+					require.Equal(t, phase.IsFinal(), f.Phase(job).IsFinal(), which)
+					program, _ := f.Compile(job) // it lacks much, but a foreign one need not be right
+					require.Equal(t, program.Foreign, compact.IsForeign(job), which)
+					_, counted := trainingJob(kind, f, held(t, job, bytes), nil)
+					require.Equal(t, want, counted, which)
+				}
+			}
 		}
 	}
 }
 
-func registered() framework.Registration { return framework.Register(tensorflow.Translator) }
+// TestAJobOfADefinitionIsNotCompiledToBeCounted: a definition may be dear, and a scrape sees all jobs.
+func TestAJobOfADefinitionIsNotCompiledToBeCounted(t *testing.T) {
+	f := framework.Register(tensorflow.Translator)
+	f.Revision = "0123456789"
+	f.Compile = func(client.Object) (framework.Program, error) {
+		t.Error("it is compiled")
+		return framework.Program{}, nil
+	}
+	job, counted := trainingJob(v1beta1.GroupVersion.WithKind("DearJob"), f, &v1beta1.TensorFlowTrainingJob{}, nil)
+	require.True(t, counted)
+	require.Equal(t, metrics.ReasonNoGenericJob, job.Reason)
+}

@@ -40,7 +40,7 @@ func Ready(ctx context.Context, c cache.Cache, o Options) error {
 	return nil
 }
 
-// watched are objects of the kinds that the controllers watch.
+// watched returns objects of the kinds that the controllers watch.
 func (o Options) watched() []client.Object {
 	list := []client.Object{&v1beta1.GenericJob{}, &corev1.Pod{}, &corev1.Service{}}
 	if len(o.BadNodes.Conditions) > 0 {

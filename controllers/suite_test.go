@@ -18,7 +18,21 @@
 //	c.unlock(pod)                          somebody strips its finalizers and deletes it
 //	p := c.reconcile("name", old)          one reconcile that reads the view; p has its calls, events and error
 //
-// In both, c.be changes how the kubelet behaves, c.in is the cluster of a subtest, and c.until waits for anything.
+// In both, c.be changes how the kubelet behaves, c.in is the cluster of a subtest, and c.until waits for anything. Files named suite_ hold the means.
+//
+// The tests, by the names of their files:
+//
+//	first                            the first reconcile of a job
+//	stale                            reconciles with old views
+//	restarts, rules, inplace, modes  what the kernel decides, on a real apiserver
+//	refusals, training_refused       what the apiserver refuses
+//	faults                           calls that fail, and operators that restart
+//	users_mistakes                   specs and surroundings that cannot work
+//	framework_                       training jobs
+//	definitions_                     kinds that are written in YAML
+//	kubeflow_, mpijob                Kubeflow's kinds
+//	isolation, hostile, big          tenants that harm others, or try to
+//	released, compiled_before        jobs of earlier releases and of other operators
 package controllers_test
 
 import (

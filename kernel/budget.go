@@ -57,7 +57,7 @@ func failForGood(draft ledger.Draft, final []end) (failures []status.Failure) {
 			continue
 		}
 		draft.Fail(e.account, e.rank)
-		why := status.FailedForGood(e.account, e.isCounted(), draft.IsWithinLimit(e.account, e.rank))
+		why := status.FailedForGood(e.account, e.countsAs == ledger.Disruption, draft.IsWithinLimit(e.account, e.rank))
 		switch {
 		case e.whyNoProgress != "":
 			why = e.whyNoProgress

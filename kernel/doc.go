@@ -50,16 +50,16 @@
 // its name, as first_failure_age_test.go, and stories_test.go has whole lives.
 //
 //	file                      called in stage              what it has                                  first of its tests
-//	act.go                    act                          which actions, by the state of each pod      finish_test.go
+//	act.go                    act                          which actions, by the state of each pod      clean_up_test.go
 //	action.go                 the caller                   what an action is; the pod of a CreatePod    internal_test.go
-//	apply.go                  apply                        restarts, written into the draft             restart_test.go
+//	apply.go                  apply                        restarts, written into the draft             outcomes_test.go
 //	auxiliary.go              act                          auxiliary pods of a finished job             auxiliary_test.go
 //	avoid_nodes.go            observe, decide, apply, act  failures that count for nodes                avoid_nodes_test.go
 //	budget.go                 record                       which ends the limits allow to restart       budget_test.go
-//	clean_up.go               act                          pods of a finished job                       finish_test.go
+//	clean_up.go               act                          pods of a finished job                       clean_up_test.go
 //	create.go                 act                          pods and the Service                         start_policy_test.go
 //	defaults.go               kubectl gj why               what happens by default, as a list           defaults_test.go
-//	expire.go                 act                          ttlSecondsAfterFinished                      finish_test.go
+//	expire.go                 act                          ttlSecondsAfterFinished                      clean_up_test.go
 //	failure_policy.go         record, decide               rules of failurePolicy                       failure_policy_test.go
 //	finish.go                 decide                       success rules and failure rules              rules_test.go
 //	first_failure.go          record, decide, apply        which failure came first                     first_failure_test.go
@@ -71,13 +71,13 @@
 //	late_failures.go          apply, act                   ends that are told too late to count         first_failure_test.go
 //	no_progress.go            record, tell, the caller     failures in a row without a newer step       no_progress_test.go
 //	order.go                  act                          orders of pods that restart in place         inplace_test.go
-//	outcomes.go               record                       what the ends of pods mean                   restart_test.go
+//	outcomes.go               record                       what the ends of pods mean                   outcomes_test.go
 //	plan.go                   all                          the stages                                   walk_test.go
 //	progress.go               tell, the caller             step and loss that the code tells            signs_test.go
 //	quota.go                  decide, act                  whether the queue's quota is enough          kueue_test.go
 //	recomputed.go             tell                         steps that are done again                    recomputed_test.go
 //	recovery.go               tell                         the first step after a loss                  recovery_test.go
-//	refusals.go               the caller                   what the apiserver refuses                   service_name_test.go
+//	refusals.go               the caller                   what the apiserver refuses                   refusals_test.go
 //	refused_restart_rules.go  the caller                   whether it refuses the operator's own rules  refused_restart_rules_test.go
 //	release.go                observe, act, tell           finalizers                                   pod_metadata_test.go
 //	rules.go                  decide                       the rules in their order                     rules_test.go
@@ -105,8 +105,8 @@
 //   - draft.SetMissingStartTime notes when the job began, if the status does not say it. draft.BeginModeGenerationIfEdited begins a mode generation
 //     if somebody edited the spec.
 //   - recordOutcomes (outcomes.go) asks roster.State what the pod means, which asks podstate.Judge: it is Failed. Pod.FailureSentence says how the code
-//     failed. If all failures of this reconcile follow from the end of another replica, none is counted for up to four seconds: then that end may be
-//     known, too. With noProgress they also wait for the step.
+//     failed. Perhaps all failures of this reconcile are hangs, or follow from the end of another replica. While another one still runs, none is
+//     counted for up to four seconds: then that end may be known, too. With noProgress they also wait for the step.
 //   - outcomes.count (outcomes.go) calls applyFailurePolicy (failure_policy.go) and applyNoProgress (no_progress.go), which may fail the job by this
 //     failure. Then it calls applyLimits (budget.go): within its limits the replica may run again. Otherwise the draft gets that it has failed
 //     for good.

@@ -1,6 +1,7 @@
 package kernel_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -76,6 +77,20 @@ func TestAHangIsCountedOnce(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A hang is no disruption. A policy that does not restart code that hangs is named as it is.
+func TestWhoHangsWithOthersMayFailByItsOwnPolicy(t *testing.T) {
+	for _, policy := range []v1beta1.RestartPolicyType{never, exitCode} {
+		job := hung(kt.Type("launcher", 1, kt.Policy(policy, -1)))
+		pods := append(kt.Pods(job, "worker", 4, kt.Running), kt.Pod(job, "launcher", 0, ended(0, 1, inReduce)))
+		pods[0] = kt.Pod(job, "worker", 0, ended(0, 0, inData))
+		d := plan(t, job, kt.At(2*time.Minute), pods...)
+		require.Equal(t, v1beta1.JobFailed, d.Status.Phase)
+		message := condition(d.Status, v1beta1.ConditionFailed).Message
+		require.Contains(t, message, fmt.Sprintf("restart policy %s does not restart it", policy))
+		require.NotContains(t, message, v1beta1.ReasonDisrupted)
 	}
 }
 

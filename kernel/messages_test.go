@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
 	"github.com/genericjob/genericjob/kernel/spec"
 )
@@ -168,6 +169,38 @@ func TestANumberOfReplicasThatChangesIsTold(t *testing.T) {
 	d := plan(t, kt.Edited(job, kt.Replicas("worker", 3)), kt.At(10*time.Second), pods...)
 	require.Equal(t, "Scaled", d.Events[0].Reason)
 	require.Equal(t, "The job has 3 replicas now, and had 1.", d.Events[0].Message)
+}
+
+// The status of a job that is blocked or paused has the new number at once. So the event comes with it: later it never came.
+func TestANumberOfReplicasThatChangesIsToldOnceThoughNoPodIsMade(t *testing.T) {
+	told := func(events []kernel.Event) (n int) {
+		for _, e := range events {
+			if e.Reason == v1beta1.ReasonScaled {
+				n++
+			}
+		}
+		return n
+	}
+	for name, stop := range map[string]kt.JobOption{
+		"blocked": func(job *v1beta1.GenericJob) {
+			job.Spec.ReplicaSpecs[0].Template.Spec.Containers[0].Args = []string{"$(replicas[nobody])"}
+		},
+		"paused": kt.PauseNow(true),
+	} {
+		before, pods := running(t, 1, kt.Type("worker", 1))
+		job := kt.Edited(before, stop)
+		job = after(job, plan(t, job, kt.At(10*time.Second), pods...))
+		job = kt.Edited(job, kt.Replicas("worker", 3))
+		d := plan(t, job, kt.At(20*time.Second), pods...)
+		require.NotContains(t, did(d), "CreatePod worker-1", name)
+		require.Equal(t, 1, told(d.Events), "%s: %v", name, d.Events)
+		job = after(job, d)
+		require.Zero(t, told(plan(t, job, kt.At(time.Minute), pods...).Events), name)
+		job = kt.Edited(job, func(job *v1beta1.GenericJob) {
+			job.Spec.ReplicaSpecs[0].Template, job.Spec.RunMode = before.Spec.ReplicaSpecs[0].Template, nil
+		})
+		require.Zero(t, told(plan(t, job, kt.At(2*time.Minute), pods...).Events), "%s: it goes on", name)
+	}
 }
 
 // Pods of another run mode are stopped: who waits until the job runs is not told that they do.

@@ -57,7 +57,7 @@ type judgment struct {
 
 func (e end) isCounted() bool { return e.countsAs == ledger.Restart }
 
-// hasSucceeded reports whether the code has hasSucceeded. It is an end all the same if the code is run again.
+// hasSucceeded reports whether the code has succeeded. That is an end all the same if the code is run again.
 func (e end) hasSucceeded() bool { return e.state == podstate.Succeeded }
 
 // recordOutcomes writes into the ledger what the pods report: who succeeded, and who failed for good. A finished job's ledger is closed.
@@ -169,7 +169,28 @@ func (o *outcomes) noteSuccess(pod *corev1.Pod) {
 }
 
 // endOf returns how a replica has ended, by the state of its pod, and whether it has. It has not if its pod lives, does not matter, or has done its
-// work.
+// work. The first row that fits holds. "Alone" is for restartScope Replica, "by policy" for what its policy and the limits allow.
+//
+//	the pod is                    and                                            function         counts as   may run again
+//	Succeeded                     it is auxiliary                                endOf            Uncounted   yes
+//	Succeeded                     its policy is Always, and the limits allow it  endOf            Restart     yes
+//	Succeeded                     otherwise                                      endOf            no end      -
+//	Failed                        it is auxiliary                                endOf            Uncounted   yes
+//	Failed                        the failure is counted, and the pod removed    endOfCounted     Disruption  unless Never
+//	Failed                        the failure is counted                         endOfCounted     Uncounted   yes
+//	Failed                        otherwise                                      endOf            Restart     by policy
+//	FailedInPod                   lost by its node after a new failure, alone    endOfExit        Restart     by policy
+//	FailedInPod                   lost by its node                               endOfExit        Disruption  unless Never
+//	FailedInPod                   otherwise                                      endOfExit        Restart     by policy
+//	Stranded                      its last end is counted, alone                 endOfStranded    Uncounted   yes
+//	Stranded                      otherwise                                      endOfStranded    Disruption  unless Never
+//	Disrupted, Lost               in debug mode                                  endByDisruption  Uncounted   yes
+//	Disrupted, Lost               its code has not started                       endByDisruption  Disruption  yes
+//	Disrupted, Lost               otherwise                                      endByDisruption  Disruption  unless Never
+//	Terminating                   all others stop with it                        earlyDisruption  Disruption  yes
+//	Terminating                   otherwise                                      earlyDisruption  no end      -
+//	Alive, Behind, AwaitingPhase  -                                              endOf            no end      -
+//	Superseded, Unwanted          -                                              endOf            no end      -
 func endOf(l *ledger.Ledger, t *roster.Type, rank int, state podstate.State) (e end, ended bool) {
 	pod := t.Pod(rank)
 	e = end{account: t.Account, rank: rank, pod: pod, state: state}

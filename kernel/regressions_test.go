@@ -141,10 +141,10 @@ func TestEndsUnderAnOldMode(t *testing.T) {
 }
 
 func TestTrimKeepsMessagesShort(t *testing.T) {
-	pod := &corev1.Pod{Status: corev1.PodStatus{Message: strings.Repeat("x", 1000)}}
+	pod := kt.Pod(kt.Job(kt.Type("worker", 1)), "worker", 0)
+	pod.Status.Message = strings.Repeat("x", 1000)
 	podstate.Trim(pod)
 	require.Equal(t, strings.Repeat("x", 253)+"...", pod.Status.Message)
-	require.Equal(t, pod.DeepCopy(), podstate.Trim(pod), "a cache may do it twice")
 
 	pod = kt.Pod(kt.Job(kt.Type("worker", 1)), "worker", 0, kt.Running)
 	pod.ManagedFields = append(pod.ManagedFields, pod.ManagedFields...)

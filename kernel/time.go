@@ -101,11 +101,11 @@ func noteTime(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Ve
 	if l.hadTrained {
 		draft.NoteTraining(l.ranSince, w.Now)
 	}
-	if p, from := presentUse(w, draft, replicas, v, l); !v.EndsJob() || p.Loss != "" {
-		if (p.Paused || p.Queued) && p.Loss != "" && !l.beganAt.IsZero() {
-			draft.NoteLoss(p.Loss, l.beganAt, w.Now)
+	if present, from := presentUse(w, draft, replicas, v, l); !v.EndsJob() || present.Loss != "" {
+		if (present.Paused || present.Queued) && present.Loss != "" && !l.beganAt.IsZero() {
+			draft.NoteLoss(present.Loss, l.beganAt, w.Now)
 		}
-		draft.SetPresent(p, from, w.Now)
+		draft.SetPresent(present, from, w.Now)
 	}
 	if v.EndsJob() {
 		draft.EndTime(w.Now)
@@ -113,31 +113,31 @@ func noteTime(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Ve
 }
 
 // presentUse returns the facts that decide what the time is spent on, and since when they hold.
-func presentUse(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Verdict, l loss) (p *ledger.Present, from time.Time) {
-	p = &ledger.Present{
+func presentUse(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Verdict, l loss) (present *ledger.Present, from time.Time) {
+	present = &ledger.Present{
 		Paused: v.Course == verdict.Pause || strings.HasPrefix(draft.Mode(), spec.ModeDebug),
 		Queued: v.Course == verdict.Queue, Evicted: v.Reason == v1beta1.ReasonEvicted,
 		Waits: v.Course == verdict.Block && v.Reason == v1beta1.ReasonGangUnavailable,
 		Loss:  l.cause,
 		Basis: timeBasis(w),
 	}
-	if p.Paused || p.Queued {
-		return p, w.Now
+	if present.Paused || present.Queued {
+		return present, w.Now
 	}
 	var since time.Time
-	if !v.EndsJob() && !changesMode(w, draft) && (p.Loss != "" || !draft.Trains()) {
-		since, p.Runs = runsSince(w.Job, draft.Ledger, replicas, l.running, p.Loss != "")
+	if !v.EndsJob() && !changesMode(w, draft) && (present.Loss != "" || !draft.Trains()) {
+		since, present.Runs = runsSince(w.Job, draft.Ledger, replicas, l.running, present.Loss != "")
 	}
 	switch {
-	case p.Runs:
+	case present.Runs:
 		from = since
-	case p.Loss != "":
+	case present.Loss != "":
 		from = l.beganAt
 	}
 	if from.IsZero() {
 		from = w.Now
 	}
-	return p, from
+	return present, from
 }
 
 // changesMode reports whether a new mode begins in this reconcile. Then pods that run are of the mode before, and are stopped.

@@ -109,6 +109,47 @@ func TestWhatTheRecipesNameIsThere(t *testing.T) {
 	require.Greater(t, names, 20)
 }
 
+// mostPaths is how many files a line of a recipe names. A reader ticks off lines.
+const mostPaths = 3
+
+// mistakesOfRecipe are lines of a recipe that nobody can tick off, and marks that do not say who tells.
+func mistakesOfRecipe(recipe string) (mistakes []string) {
+	_, lines, _ := strings.Cut(recipe, "\n\n") // what stands before the list
+	for line := range strings.Lines(lines) {
+		paths := 0
+		for _, match := range quoted.FindAllStringSubmatch(line, -1) {
+			if isPath.MatchString(match[1]) {
+				paths++
+			}
+		}
+		isItem := regexp.MustCompile(`^(\d+\.|\s*-) `).MatchString(line)
+		marked := regexp.MustCompile(`^\s*- ✓ `).MatchString(line)
+		saysWho := strings.Contains(line, ". Told by ")
+		if strings.TrimSpace(line) != "" && (!isItem || marked != saysWho || !marked && paths > mostPaths) {
+			mistakes = append(mistakes, strings.TrimSpace(line))
+		}
+	}
+	return mistakes
+}
+
+func TestRecipesAreListsThatSayWhoTells(t *testing.T) {
+	_, recipes, _ := strings.Cut(section(t, contributing(t), "Recipes"), "\n**A ")
+	list := strings.Split(recipes, "\n**A ")
+	require.Greater(t, len(list), 8)
+	for _, recipe := range list {
+		assert.Empty(t, mistakesOfRecipe(recipe))
+	}
+	require.Greater(t, strings.Count(recipes, "- ✓ "), 20)
+}
+
+func TestAStepThatIsProseIsFound(t *testing.T) {
+	recipe := "rule.** See `a/b.go`.\n\n1. One:\n   - `a/b.go` and `a/c.go`.\n   - ✓ `a/b.go`. Told by `make lint`.\n"
+	require.Empty(t, mistakesOfRecipe(recipe))
+	for _, wrong := range []string{"- `a/b.go`, `a/c.go`, `a/d.go`, `a/e.go`.", "- ✓ `a/b.go`.", "- `a/b.go`. Told by `make lint`.", "and `a/b.go`."} {
+		require.Equal(t, []string{wrong}, mistakesOfRecipe(recipe+"   "+wrong+"\n"))
+	}
+}
+
 // Records and designs name files, too.
 func TestFilesThatDocumentsNameAreThere(t *testing.T) {
 	files, named := tracked(t), 0
@@ -141,6 +182,7 @@ var followed = []struct {
 	{"A rule", "successUnreachable", `[sS]uccessUnreachable`, true},
 	{"A rule", "gangIsUnavailable", `GangUnavailable|gangIsUnavailable`, true},
 	{"A field of GenericJob.", "inPlaceLimit", `[iI]nPlaceLimit\b|in_place_limit`, true},
+	{"A field of the status.", "recovery", `\.Recovery\b|Recovery \*Recovery`, true},
 	{"A field of all training kinds.", "stopTogether", `[sS]topTogether\b|stop_together`, true},
 	{"A verb of kubectl gj.", "sync", `gj sync\b|sync JOB|p\.sync\b`, true},
 	{"A verb of kubectl gj.", "wait", `gj wait\b|wait JOB|p\.wait\b`, true},

@@ -25,7 +25,7 @@ func unplaced(s *kerneltest.Story) {
 		Message: "0/3 nodes are available: 3 Insufficient nvidia.com/gpu."}}
 }
 
-// unclaimed is no lack of room.
+// unclaimed has a pod wait for a claim, which is no lack of room.
 func unclaimed(s *kerneltest.Story) {
 	unplaced(s)
 	s.Cluster.Pods[podOf(s, "worker", 1)].Status.Conditions[0].Message = `0/3 nodes are available: persistentvolumeclaim "data" not found. not found`
@@ -37,7 +37,7 @@ func made(s *kerneltest.Story) {
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}}}
 }
 
-// unmounted is what the kubelet's events tell of a pod.
+// unmounted returns the family with what the kubelet's events tell of a pod.
 func unmounted(f *jobs.Family) *jobs.Family {
 	f.Warnings = []corev1.Event{{InvolvedObject: corev1.ObjectReference{UID: f.Pods[1].UID}, Reason: "FailedMount",
 		Message: `MountVolume.SetUp failed for volume "settings" : configmap "settings" not found`}}

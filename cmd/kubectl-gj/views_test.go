@@ -139,7 +139,7 @@ func TestViews(t *testing.T) {
 	require.Len(t, files, len(stories), "a golden file without a story")
 }
 
-// views are all that the plugin shows of a job.
+// views returns all that the plugin shows of a job.
 func views(f *jobs.Family) string {
 	now := clockOf[f]
 	out := "$ kubectl gj tree\n" + strings.Join(tree.Style{}.Lines(tree.Fold(tree.Of(f, now))), "\n")
@@ -190,12 +190,12 @@ func kindOf(kind string) *jobs.Kind {
 // settled is after when all that waits to be written has been.
 const settled = 3 * time.Second
 
-// alone is the family of a GenericJob that is no part of another job.
+// alone returns the family of a GenericJob that is no part of another job.
 func alone(s *kerneltest.Story) *jobs.Family {
 	return family(s.Then(settled, "time passes", func() {}))
 }
 
-// family is what there is of a story's job now.
+// family returns what there is of a story's job now.
 func family(s *kerneltest.Story) *jobs.Family {
 	return at(s.Cluster.Now, jobs.NewFamily(kindOf(v1beta1.KindGenericJob), s.Cluster.Job, s.Cluster.Job, podsOf(s)))
 }
@@ -228,7 +228,7 @@ func foreign() *jobs.Family {
 	return f
 }
 
-// refused is a job whose pods the apiserver refuses, in the words of the kernel and of an apiserver.
+// refused returns a job whose pods the apiserver refuses, in the words of the kernel and of an apiserver.
 func refused() *jobs.Family {
 	s := kerneltest.NewStory(kerneltest.Job(kerneltest.Type("worker", 1)))
 	s.Then(settled, "time passes", func() {})
@@ -247,7 +247,7 @@ func then(s *kerneltest.Story, after time.Duration, what string, do func(*kernel
 	return s.Then(after, what, func() { do(s) })
 }
 
-// owned is a training job, compiled and mirrored by its translator, of which a worker has failed once.
+// owned returns a training job, compiled and mirrored by its translator, of which a worker has failed once.
 func owned(job client.Object, text string) *jobs.Family {
 	var kind *jobs.Kind
 	for _, k := range jobs.Kinds() {

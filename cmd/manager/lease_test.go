@@ -22,7 +22,7 @@ import (
 	"github.com/genericjob/genericjob/controllers"
 )
 
-// processOf is the process of the test's apiserver: a child of the test that listens at its port.
+// processOf returns the process of the test's apiserver: a child of the test that listens at its port.
 func processOf(t *testing.T, of *envtest.Environment) int {
 	t.Helper()
 	port := []byte("--secure-port=" + of.ControlPlane.APIServer.Port)

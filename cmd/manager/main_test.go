@@ -165,7 +165,7 @@ func TestB10TheBinaryServesAndEndsCleanly(t *testing.T) {
 	}
 }
 
-// kubeconfig is a file with which a program is this user.
+// kubeconfig returns a file with which a program is this user.
 func kubeconfig(t *testing.T, user envtest.User) string {
 	t.Helper()
 	added, err := cluster.AddUser(user, nil)
@@ -182,7 +182,7 @@ func eventually(t *testing.T, what string, ask func() bool) {
 	require.Eventually(t, ask, patience, 100*time.Millisecond, what)
 }
 
-// token is one of a new ServiceAccount's.
+// token returns a token of a new ServiceAccount.
 func token(t *testing.T, c client.Client, name string) string {
 	t.Helper()
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"}}

@@ -59,7 +59,7 @@ func grant(t *testing.T, c client.Client, name, user string, rules ...rbacv1.Pol
 	}))
 }
 
-// rulesOf are those of the first role of a file.
+// rulesOf returns the rules of the first role of a file.
 func rulesOf(t *testing.T, file string) []rbacv1.PolicyRule {
 	t.Helper()
 	text, err := os.ReadFile("../../deploy/rbac/" + file)
@@ -69,7 +69,7 @@ func rulesOf(t *testing.T, file string) []rbacv1.PolicyRule {
 	return role.Rules
 }
 
-// allBut are the rules of the operator's role, without one resource.
+// allBut returns the rules of the operator's role, without one resource.
 func allBut(t *testing.T, resource string) []rbacv1.PolicyRule {
 	t.Helper()
 	rules := rulesOf(t, "manager_role.yaml")

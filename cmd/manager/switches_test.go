@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// flagsOf are the flags of a program's help, with the defaults that it tells. One that is off, or empty, has none.
+// flagsOf returns the flags of a program's help, with the defaults that it tells. One that is off, or empty, has none.
 func flagsOf(help string) map[string]string {
 	flags := map[string]string{}
 	for _, m := range regexp.MustCompile(`(?m)^  -(\S+).*\n((?: {4}\t.*\n?)*)`).FindAllStringSubmatch(help, -1) {
@@ -24,7 +24,7 @@ func flagsOf(help string) map[string]string {
 	return flags
 }
 
-// switchesOf are the rows of a page's table of switches, with the default that each tells, by flag.
+// switchesOf returns the rows of a page's table of switches, with the default that each tells, by flag.
 func switchesOf(t *testing.T, page string) map[string]string {
 	t.Helper()
 	_, table, found := strings.Cut(page, "<!-- switches: ")

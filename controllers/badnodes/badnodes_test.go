@@ -20,14 +20,14 @@ import (
 
 var noon = time.Date(2026, time.January, 1, 12, 0, 0, 0, time.UTC)
 
-// told is a job that has recorded failures.
+// told returns a job that has recorded failures.
 func told(namespace, name string, failures ...v1beta1.NodeFailures) *v1beta1.GenericJob {
 	job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	job.Status.NodeFailures = failures
 	return job
 }
 
-// on are failures on a node, one minute after the other.
+// on returns failures on a node, one minute after the other.
 func on(node string, reason v1beta1.AvoidReason, minutes ...int) v1beta1.NodeFailures {
 	n := v1beta1.NodeFailures{Node: node, Reason: reason, Message: "what " + node + " saw"}
 	for _, m := range minutes {
@@ -36,7 +36,7 @@ func on(node string, reason v1beta1.AvoidReason, minutes ...int) v1beta1.NodeFai
 	return n
 }
 
-// knowing is a book that has seen these jobs.
+// knowing returns a book that has seen these jobs.
 func knowing(jobs ...*v1beta1.GenericJob) (*Store, predicate.Predicate) {
 	b := NewStore(Options{AcrossJobs: true})
 	see := b.SeeJobs(predicate.Funcs{})
@@ -46,7 +46,7 @@ func knowing(jobs ...*v1beta1.GenericJob) (*Store, predicate.Predicate) {
 	return b, see
 }
 
-// texts are problems as lines.
+// texts returns problems as lines.
 func texts(list []ledger.NodeProblem) (lines []string) {
 	for _, f := range list {
 		at := []string{}
@@ -160,7 +160,7 @@ func TestWhatIsRememberedIsBounded(t *testing.T) {
 	}
 }
 
-// nodeWith is a node with conditions as in "Ready=True".
+// nodeWith returns a node with conditions as in "Ready=True".
 func nodeWith(name string, conditions ...string) *corev1.Node {
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	for _, c := range conditions {

@@ -103,9 +103,9 @@ func (r *reports) set(job types.NamespacedName, tells map[place]report) {
 
 // replace stores the reports of a place.
 func (r *reports) replace(p place, list []report) {
-	_, had := r.at[p.namespace][p.node]
+	_, ok := r.at[p.namespace][p.node]
 	switch {
-	case len(list) > 0 && !had:
+	case len(list) > 0 && !ok:
 		r.count++
 		if r.at[p.namespace] == nil {
 			r.at[p.namespace] = map[string][]report{}
@@ -113,7 +113,7 @@ func (r *reports) replace(p place, list []report) {
 		fallthrough
 	case len(list) > 0:
 		r.at[p.namespace][p.node] = list
-	case had:
+	case ok:
 		r.count--
 		delete(r.at[p.namespace], p.node)
 		if len(r.at[p.namespace]) == 0 {

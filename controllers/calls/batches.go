@@ -10,8 +10,8 @@ import (
 
 // due returns the actions that may be tried now. Those that were refused before come first, in the order of their last refusals, because a batch may be closed
 // again after a few.
-func (m *Refusals) due(actions []kernel.Action) []kernel.Action {
-	if len(m.refused) == 0 {
+func (r *Refusals) due(actions []kernel.Action) []kernel.Action {
+	if len(r.refused) == 0 {
 		return actions
 	}
 	type waiting struct {
@@ -20,13 +20,13 @@ func (m *Refusals) due(actions []kernel.Action) []kernel.Action {
 	}
 	var before []waiting
 	var others []kernel.Action
-	now := m.clock.Now()
+	now := r.clock.Now()
 	for _, a := range actions {
-		s, batch := m.refused[idOf(a)], batchOf(a)
+		s, batch := r.refused[idOf(a)], batchOf(a)
 		switch {
-		case s != nil && !now.Before(m.next(s)):
+		case s != nil && !now.Before(r.next(s)):
 			before = append(before, waiting{a, s.last})
-		case s == nil && !m.full[batch] && !now.Before(m.closed[batch]):
+		case s == nil && !r.batches[batch].full && !now.Before(r.batches[batch].closedUntil):
 			others = append(others, a)
 		}
 	}
@@ -40,9 +40,9 @@ func (m *Refusals) due(actions []kernel.Action) []kernel.Action {
 
 // batchOf names the batch of an action. Once an action of a batch is accepted, the refused ones form a batch of their own. So actions that were never refused
 // do not wait for them, and they do not all begin at once.
-func (m *Refusals) batchOf(a kernel.Action) string {
+func (r *Refusals) batchOf(a kernel.Action) string {
 	batch := batchOf(a)
-	if m.opened[batch] && m.refused[idOf(a)] != nil {
+	if r.batches[batch].opened && r.refused[idOf(a)] != nil {
 		return retryBatch(batch)
 	}
 	return batch
@@ -52,45 +52,64 @@ func (m *Refusals) batchOf(a kernel.Action) string {
 func retryBatch(batch string) string { return batch + ", again" }
 
 // next returns when a refused action may be tried again: it is due, and its batch is open.
-func (m *Refusals) next(s *activeRefusal) time.Time {
+func (r *Refusals) next(s *activeRefusal) time.Time {
 	next := s.due()
 	for _, batch := range []string{s.batch, retryBatch(s.batch)} {
-		if until := m.closed[batch]; until.After(next) {
+		if until := r.batches[batch].closedUntil; until.After(next) {
 			next = until
 		}
 	}
 	return next
 }
 
+// open notes that something of a batch was accepted.
+func (r *Refusals) open(name string) {
+	b := r.batches[name]
+	b.opened = true
+	r.batches[name] = b
+}
+
 // close keeps a batch shut until the first of its refused actions is due again. Actions that are due already wait, too. Otherwise the batch of a job of
 // thousands would be open all the time.
-func (m *Refusals) close(name string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.opened, name)
+func (r *Refusals) close(name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	var until time.Time
-	for _, s := range m.refused {
+	for _, s := range r.refused {
 		due := s.due()
-		if soon := m.clock.Now().Add(s.wait()); due.Before(soon) {
+		if soon := r.clock.Now().Add(s.wait()); due.Before(soon) {
 			due = soon
 		}
 		if (s.batch == name || retryBatch(s.batch) == name) && (until.IsZero() || due.Before(until)) {
 			until = due
 		}
 	}
-	m.closed[name] = until
+	b := r.batches[name]
+	b.opened, b.closedUntil = false, until
+	r.batches[name] = b
+}
+
+// reopen forgets what was refused of all batches. What was accepted is remembered if the last reconcile was cut off.
+func (r *Refusals) reopen() {
+	if !r.cutOff {
+		clear(r.batches)
+		return
+	}
+	for name, b := range r.batches {
+		r.batches[name] = batchState{opened: b.opened}
+	}
 }
 
 // closeRetried closes the batches of actions that were tried again in vain. Otherwise each of thousands of refusals would cause a reconcile of its own.
-func (m *Refusals) closeRetried() {
+func (r *Refusals) closeRetried() {
 	batches := map[string]bool{}
-	for _, s := range m.refused {
+	for _, s := range r.refused {
 		if s.fresh && s.since.Before(s.last) {
 			batches[retryBatch(s.batch)] = true
 		}
 	}
 	for batch := range batches {
-		m.close(batch)
+		r.close(batch)
 	}
 }
 
@@ -98,20 +117,33 @@ func (m *Refusals) closeRetried() {
 // Otherwise each refusal that is tried again would let one more replica be tried.
 const maxActive = 50
 
+// fill marks the batches that have so many active refusals, and no others.
+func (r *Refusals) fill() {
+	for name, b := range r.batches {
+		b.full = false
+		r.batches[name] = b
+	}
+	for name, n := range r.activeCreates() {
+		b := r.batches[name]
+		b.full = n >= maxActive && !b.opened
+		r.batches[name] = b
+	}
+}
+
 // Plans returns how many pods of a type a reconcile has to plan. Most is how many actions it carries out, or 0 for mostActions. Pods that are refused and not
 // due yet are added, because they are planned in vain.
-func (m *Refusals) Plans(most int) int {
+func (r *Refusals) Plans(most int) int {
 	inVain := 0
-	for _, n := range m.activeCreates() {
+	for _, n := range r.activeCreates() {
 		inVain = max(inVain, n)
 	}
 	return cmp.Or(most, mostActions) + inVain
 }
 
 // activeCreates returns how many refusals of creates are active, by batch.
-func (m *Refusals) activeCreates() map[string]int {
+func (r *Refusals) activeCreates() map[string]int {
 	n := map[string]int{}
-	for _, s := range m.refused {
+	for _, s := range r.refused {
 		if s.Action.Verb.Creates() {
 			n[s.batch]++
 		}
@@ -119,12 +151,12 @@ func (m *Refusals) activeCreates() map[string]int {
 	return n
 }
 
-// more returns the batches in which pods of these types stand that are asked for once those before them are created.
-func (m *Refusals) more(types []string) map[string]bool {
+// batchesWithMore returns the batches in which pods of these types stand that are asked for once those before them are created.
+func (r *Refusals) batchesWithMore(types []string) map[string]bool {
 	batches := map[string]bool{}
 	for _, t := range types {
 		batch := batchOf(kernel.Action{Verb: kernel.CreatePod, Type: t})
-		batches[batch] = !m.full[batch]
+		batches[batch] = !r.batches[batch].full
 	}
 	return batches
 }

@@ -22,22 +22,22 @@ func creates(n int) (actions []kernel.Action) {
 func (d desk) turn(answer error, missing int) (asked int, out Outcome) {
 	planned := d.Plans(0)
 	actions := creates(min(missing, planned))
-	m := d.begun(actions)
-	for _, b := range share(m.due(actions), m.batchOf, mostActions, m.more([]string{"worker"})) {
+	r := d.begun(actions)
+	for _, b := range share(r.due(actions), r.batchOf, mostActions, r.batchesWithMore([]string{"worker"})) {
 		refused := 0
 		for _, a := range b.actions {
 			asked++
 			d.wait(time.Millisecond)
-			if m.note(a, "Pod x", answer) != nil {
+			if r.note(a, "Pod x", answer) != nil {
 				refused++
 			}
 			if refused == minFailures {
-				m.close(b.name)
+				r.close(b.name)
 				break
 			}
 		}
 	}
-	return asked, m.outcome(d.job)
+	return asked, r.outcome(d.job)
 }
 
 // TestFewOfManyRefusalsAreRemembered: each time that a refusal is asked about again, one more replica would be asked for.
@@ -70,33 +70,33 @@ func TestFewOfManyRefusalsAreRemembered(t *testing.T) {
 // TestALineThatIsFullIsNotCut: it waits until something of it is asked for again. Else a reconcile would follow at once, and another.
 func TestALineThatIsFullIsNotCut(t *testing.T) {
 	d := newDesk()
-	m := d.begun(creates(maxActive))
+	r := d.begun(creates(maxActive))
 	for _, a := range creates(maxActive) {
-		_ = m.note(a, "Pod x", quota)
+		_ = r.note(a, "Pod x", quota)
 	}
 	name := batchOf(creates(1)[0])
-	m = d.begun(creates(200))
-	require.Empty(t, m.due(creates(200)))
-	require.False(t, m.more([]string{"worker"})[name])
-	_ = m.note(creates(1)[0], "", nil)
-	m = d.begun(creates(200))
-	require.Len(t, m.due(creates(200)), 200-(maxActive-1))
-	require.True(t, m.more([]string{"worker"})[name])
+	r = d.begun(creates(200))
+	require.Empty(t, r.due(creates(200)))
+	require.False(t, r.batchesWithMore([]string{"worker"})[name])
+	_ = r.note(creates(1)[0], "", nil)
+	r = d.begun(creates(200))
+	require.Len(t, r.due(creates(200)), 200-(maxActive-1))
+	require.True(t, r.batchesWithMore([]string{"worker"})[name])
 }
 
 // What was accepted before the edit kept the batch open: one more replica was asked for with each that was refused.
 func TestALineThatWasOpenBeforeAnEditIsFullAfterwards(t *testing.T) {
 	d := newDesk()
-	m := d.begun(creates(2))
-	_ = m.note(creates(1)[0], "", nil)
-	_ = m.note(creates(2)[1], "Pod x", quota)
+	r := d.begun(creates(2))
+	_ = r.note(creates(1)[0], "", nil)
+	_ = r.note(creates(2)[1], "Pod x", quota)
 	d.job.Generation++
-	m = d.begun(creates(maxActive))
+	r = d.begun(creates(maxActive))
 	for _, a := range creates(maxActive) {
-		_ = m.note(a, "Pod x", quota)
+		_ = r.note(a, "Pod x", quota)
 	}
-	m = d.begun(creates(200))
-	require.Empty(t, m.due(creates(200)))
+	r = d.begun(creates(200))
+	require.Empty(t, r.due(creates(200)))
 }
 
 // A scale is an edit: what the quota refused of the larger job says nothing of the smaller one, which is asked for at once.
@@ -104,9 +104,9 @@ func TestAJobThatIsScaledWhileManyRefusalsStandIsAskedForAtOnce(t *testing.T) {
 	for name, replicas := range map[string]int{"down": 20, "up": 8000} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk()
-			m := d.begun(creates(maxActive))
+			r := d.begun(creates(maxActive))
 			for _, a := range creates(maxActive) {
-				_ = m.note(a, "Pod x", quota)
+				_ = r.note(a, "Pod x", quota)
 			}
 			d.job.Generation++
 			asked, _ := d.turn(quota, replicas)

@@ -21,8 +21,8 @@ import (
 // new view normally comes first, if the cache keeps what has changed.
 const RetrySoon = time.Second
 
-// KindGenericJob is the kind of GenericJobs.
-var KindGenericJob = v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob)
+// GVKGenericJob is the kind of GenericJobs.
+var GVKGenericJob = v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob)
 
 // Sooner returns the shorter of two times until a job is looked at again. 0 stands for "not before an event".
 func Sooner(a, b time.Duration) time.Duration {

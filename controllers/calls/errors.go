@@ -77,10 +77,10 @@ func isAnother(err error) bool {
 }
 
 // causedBy reports whether some cause of an apiserver's answer names such a field.
-func causedBy(err error, is func(field string) bool) bool {
+func causedBy(err error, names func(field string) bool) bool {
 	var refused apierrors.APIStatus
 	if !errors.As(err, &refused) || refused.Status().Details == nil {
 		return false
 	}
-	return slices.ContainsFunc(refused.Status().Details.Causes, func(c metav1.StatusCause) bool { return is(c.Field) })
+	return slices.ContainsFunc(refused.Status().Details.Causes, func(c metav1.StatusCause) bool { return names(c.Field) })
 }

@@ -29,16 +29,16 @@ const (
 // Limiter bounds how many calls are under way at once, over all jobs. Batches that are carried out at the same time share them.
 type Limiter struct{ batches atomic.Int32 }
 
-func (c *Limiter) enter() { c.batches.Add(1) }
+func (l *Limiter) enter() { l.batches.Add(1) }
 
-func (c *Limiter) leave() { c.batches.Add(-1) }
+func (l *Limiter) leave() { l.batches.Add(-1) }
 
 // atOnce returns how many calls a batch may have under way at once. It is never none: a batch whose calls hang keeps nobody waiting.
-func (c *Limiter) atOnce() int {
-	if c.batches.Load() <= 1 {
+func (l *Limiter) atOnce() int {
+	if l.batches.Load() <= 1 {
 		return parallel
 	}
-	return max(2, sharedParallel/int(c.batches.Load()))
+	return max(2, sharedParallel/int(l.batches.Load()))
 }
 
 // batch are actions that are alike: if some are refused, the others probably are, too.
@@ -81,8 +81,8 @@ func share(actions []kernel.Action, batchOf func(kernel.Action) string, most int
 	at := map[string]int{}
 	for _, a := range actions {
 		name := batchOf(a)
-		i, known := at[name]
-		if !known {
+		i, ok := at[name]
+		if !ok {
 			i = len(batches)
 			at[name] = i
 			batches = append(batches, batch{name: name, verb: a.Verb, cut: more[name]})

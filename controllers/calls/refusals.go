@@ -34,20 +34,36 @@ type Refusals struct {
 	generation int64
 	cutOff     bool // the last reconcile was cut off while nothing was refused
 
-	mu         sync.Mutex
-	refused    map[string]*activeRefusal // by idOf
-	closed     map[string]time.Time      // batches of which too much was refused, until when
-	opened     map[string]bool           // batches of which something was accepted, and which were not closed since
-	full       map[string]bool           // batches of which this reconcile asks for nothing that has not been refused yet
-	toldBefore map[string]bool           // batches and reasons of which was told in the reconcile before
-	accepted   map[string]bool           // replica types of which a pod was created in this reconcile; "" for any
+	mu       sync.Mutex
+	refused  map[string]*activeRefusal // by idOf
+	batches  map[string]batchState     // by name
+	told     map[batchReason]bool      // of what users were told in the last reconcile
+	accepted map[string]bool           // replica types of which a pod was created in this reconcile; "" for any
 }
 
-// activeRefusal is a refusal that has not ended yet.
+// batchState is what is remembered of a batch. The zero value is that of a batch of which nothing is known.
+type batchState struct {
+	closedUntil time.Time // too much of it was refused: nothing of it is tried before
+	opened      bool      // something of it was accepted, and it was not closed since
+	full        bool      // this reconcile asks for nothing of it that has not been refused yet
+}
+
+// batchReason is a reason for which actions of a batch are refused. Of several such refusals users hear of one.
+type batchReason struct{ batch, reason string }
+
+// activeRefusal is a refusal that has not ended yet. It is tried again after as long as it has lasted, at most after a minute, and while its batch is open.
+// Each answer says anew whether it is in doubt or sure.
+//
+//	state      it comes to it by                                 tried again after    users
+//	in doubt   an answer that may pass by itself                 20 ms at least       hear nothing, unless the job is said to be blocked for its reason
+//	lasted     being in doubt for 10 s                           1 s at least         are told
+//	sure       an answer that does not pass by itself            1 s at least         are told at once
+//	ended      success, a plan without it, an edit (a create)    never: forgotten     hear no more
 type activeRefusal struct {
 	kernel.Refusal
 	batch       string
-	sure, fresh bool // the answer does not pass by itself; it came in this reconcile
+	sure        bool // the last answer does not pass by itself
+	fresh       bool // the last answer came in this reconcile
 	asked       bool // an action of this reconcile asks for it
 	since, last time.Time
 }
@@ -76,42 +92,36 @@ func idOf(a kernel.Action) string {
 }
 
 // begin begins a reconcile. It forgets refusals of actions that are not planned any more.
-func (m *Refusals) begin(job client.Object, actions []kernel.Action, c clock.PassiveClock) {
-	if m.refused == nil {
-		m.refused, m.closed, m.opened = map[string]*activeRefusal{}, map[string]time.Time{}, map[string]bool{}
+func (r *Refusals) begin(job client.Object, actions []kernel.Action, c clock.PassiveClock) {
+	if r.refused == nil {
+		r.refused, r.batches = map[string]*activeRefusal{}, map[string]batchState{}
 	}
-	m.clock = c
-	if m.generation != job.GetGeneration() {
-		m.generation, m.cutOff = job.GetGeneration(), false
-		maps.DeleteFunc(m.refused, func(_ string, s *activeRefusal) bool { return s.Action.Verb.Creates() })
-		clear(m.closed)
-		clear(m.opened) // what was accepted of another spec says nothing of this one
+	r.clock = c
+	if r.generation != job.GetGeneration() {
+		r.generation, r.cutOff = job.GetGeneration(), false
+		maps.DeleteFunc(r.refused, func(_ string, s *activeRefusal) bool { return s.Action.Verb.Creates() })
+		clear(r.batches) // what was accepted of another spec says nothing of this one
 	}
-	m.accepted, m.full = map[string]bool{}, map[string]bool{}
-	if len(m.refused) == 0 {
-		clear(m.closed)
-		if !m.cutOff {
-			clear(m.opened)
-		}
+	r.accepted = map[string]bool{}
+	if len(r.refused) == 0 {
+		r.reopen()
 		return
 	}
-	for _, s := range m.refused {
+	for _, s := range r.refused {
 		s.fresh, s.asked = false, false
 	}
 	for _, a := range actions {
-		if s := m.refused[idOf(a)]; s != nil {
+		if s := r.refused[idOf(a)]; s != nil {
 			s.asked = true
 		}
 	}
-	maps.DeleteFunc(m.refused, func(_ string, s *activeRefusal) bool { return !s.asked })
-	for batch, n := range m.activeCreates() {
-		m.full[batch] = n >= maxActive && !m.opened[batch]
-	}
+	maps.DeleteFunc(r.refused, func(_ string, s *activeRefusal) bool { return !s.asked })
+	r.fill()
 }
 
 // holdsUp reports whether a tier must wait for a refused action of another tier.
-func (m *Refusals) holdsUp(tier int) bool {
-	for _, s := range m.refused {
+func (r *Refusals) holdsUp(tier int) bool {
+	for _, s := range r.refused {
 		switch {
 		case tier == kernel.CreatePod.Tier() && s.Action.Verb.Provides():
 			return true
@@ -123,22 +133,22 @@ func (m *Refusals) holdsUp(tier int) bool {
 }
 
 // note remembers what became of an action, and returns its error.
-func (m *Refusals) note(a kernel.Action, object string, err error) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+func (r *Refusals) note(a kernel.Action, object string, err error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	id := idOf(a)
 	if err == nil {
-		delete(m.refused, id)
-		m.opened[batchOf(a)] = true
+		delete(r.refused, id)
+		r.open(batchOf(a))
 		if a.Verb == kernel.CreatePod {
-			m.accepted[a.Type], m.accepted[""] = true, true
+			r.accepted[a.Type], r.accepted[""] = true, true
 		}
 		return nil
 	}
-	s, now := m.refused[id], m.clock.Now()
+	s, now := r.refused[id], r.clock.Now()
 	if s == nil {
 		s = &activeRefusal{since: now}
-		m.refused[id] = s
+		r.refused[id] = s
 	}
 	s.last, s.batch, s.fresh = now, batchOf(a), true
 	if s.last.Before(s.since) { // the clock was set back
@@ -170,25 +180,25 @@ func refusalOf(a kernel.Action, err error) (kernel.Refusal, bool) {
 }
 
 // outcome returns what is refused. A refusal that may pass by itself is told once it has lasted, or if the job is said to be blocked by it.
-func (m *Refusals) outcome(job *v1beta1.GenericJob) (o Outcome) {
-	now, before := m.clock.Now(), m.toldBefore
-	m.toldBefore = map[string]bool{}
-	for _, id := range slices.Sorted(maps.Keys(m.refused)) {
-		s := m.refused[id]
-		if next := m.next(s); !m.holdsUp(s.Action.Verb.Tier()) && (o.RequeueAfter == 0 || next.Sub(now) < o.RequeueAfter) {
+func (r *Refusals) outcome(job *v1beta1.GenericJob) (o Outcome) {
+	now, before := r.clock.Now(), r.told
+	r.told = map[batchReason]bool{}
+	for _, id := range slices.Sorted(maps.Keys(r.refused)) {
+		s := r.refused[id]
+		if next := r.next(s); !r.holdsUp(s.Action.Verb.Tier()) && (o.RequeueAfter == 0 || next.Sub(now) < o.RequeueAfter) {
 			o.RequeueAfter = max(next.Sub(now), time.Millisecond)
 		}
-		s.Accepted = m.accepted[s.Action.Type]
+		s.Accepted = r.accepted[s.Action.Type]
 		if s.fresh {
 			o.Failed = append(o.Failed, s.Refusal)
 		}
 		if s.sure || s.last.Sub(s.since) >= tellAfter || status.IsBlocked(&job.Status, s.Reason) {
 			o.Refused = append(o.Refused, s.Refusal)
-			id := s.batch + ": " + s.Reason
-			if !before[id] && !m.toldBefore[id] {
+			why := batchReason{s.batch, s.Reason}
+			if !before[why] && !r.told[why] {
 				o.NewRefusals = append(o.NewRefusals, s.Refusal)
 			}
-			m.toldBefore[id] = true
+			r.told[why] = true
 		}
 	}
 	return o

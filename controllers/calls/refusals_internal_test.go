@@ -39,12 +39,12 @@ func (d desk) wait(t time.Duration) { d.clock.SetTime(d.clock.Now().Add(t)) }
 
 // reconcile asks for actions, each of which gets this answer, and returns how many were asked for.
 func (d desk) reconcile(answer error, actions ...kernel.Action) (asked int, out Outcome) {
-	m := d.begun(actions)
-	for _, a := range m.due(actions) {
+	r := d.begun(actions)
+	for _, a := range r.due(actions) {
 		asked++
-		_ = m.note(a, "Pod x", answer)
+		_ = r.note(a, "Pod x", answer)
 	}
-	return asked, m.outcome(d.job)
+	return asked, r.outcome(d.job)
 }
 
 var (
@@ -131,10 +131,10 @@ func TestAClosedLineIsNotWaitedForInVain(t *testing.T) {
 	actions := []kernel.Action{create, other}
 	d.reconcile(quota, actions...)
 	d.wait(30 * time.Second)
-	m := d.begun(actions)
-	_ = m.note(create, "Pod x", quota)
-	_ = m.note(other, "Pod y", quota)
-	m.close(batchOf(create))
+	r := d.begun(actions)
+	_ = r.note(create, "Pod x", quota)
+	_ = r.note(other, "Pod y", quota)
+	r.close(batchOf(create))
 	for range 20 {
 		_, out := d.reconcile(quota, actions...)
 		require.GreaterOrEqual(t, out.RequeueAfter, time.Second)
@@ -145,16 +145,16 @@ func TestAClosedLineIsNotWaitedForInVain(t *testing.T) {
 func TestPodsWaitForTheServiceAndTheJobForAll(t *testing.T) {
 	d := newDesk()
 	service := kernel.Action{Verb: kernel.UpdateService}
-	m := d.begun([]kernel.Action{service, create})
-	require.False(t, m.holdsUp(kernel.CreatePod.Tier()))
-	_ = m.note(service, "Service x", quota)
-	require.True(t, m.holdsUp(kernel.CreatePod.Tier()))
-	require.True(t, m.holdsUp(kernel.DeleteJob.Tier()))
-	require.False(t, m.holdsUp(kernel.ReleasePod.Tier()))
-	_ = m.note(service, "", nil)
-	_ = m.note(create, "Pod x", quota)
-	require.False(t, m.holdsUp(kernel.CreatePod.Tier()))
-	require.True(t, m.holdsUp(kernel.DeleteJob.Tier()))
+	r := d.begun([]kernel.Action{service, create})
+	require.False(t, r.holdsUp(kernel.CreatePod.Tier()))
+	_ = r.note(service, "Service x", quota)
+	require.True(t, r.holdsUp(kernel.CreatePod.Tier()))
+	require.True(t, r.holdsUp(kernel.DeleteJob.Tier()))
+	require.False(t, r.holdsUp(kernel.ReleasePod.Tier()))
+	_ = r.note(service, "", nil)
+	_ = r.note(create, "Pod x", quota)
+	require.False(t, r.holdsUp(kernel.CreatePod.Tier()))
+	require.True(t, r.holdsUp(kernel.DeleteJob.Tier()))
 }
 
 func TestOnlyAnAnswerThatNamesAFieldIsFinal(t *testing.T) {

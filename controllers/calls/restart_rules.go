@@ -42,8 +42,8 @@ func (r *RestartRules) taken(ctx context.Context, now time.Time) bool {
 	r.look(ctx, now)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	at, was := r.refused[r.version]
-	return !tooOld(r.version) && (!was || !recent(at, now, refusedFor))
+	at, ok := r.refused[r.version]
+	return !tooOld(r.version) && (!ok || !recent(at, now, refusedFor))
 }
 
 // look asks for the version, if that is due. Other reconciles go on with what is known.
@@ -73,7 +73,7 @@ func (r *RestartRules) look(ctx context.Context, now time.Time) {
 func (r *RestartRules) refuse(ctx context.Context, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if at, was := r.refused[r.version]; !was || !recent(at, now, refusedFor) {
+	if at, ok := r.refused[r.version]; !ok || !recent(at, now, refusedFor) {
 		log.FromContext(ctx).Info("the apiserver refuses container restart rules: pods are created without them, and one that fails is replaced", "version", r.version)
 	}
 	if r.refused == nil {

@@ -79,9 +79,9 @@ func Unopened(ctx context.Context) context.Context {
 }
 
 // Around returns a reconciler whose reconciles open objects within the budget.
-func (r *Budget) Around(next reconcile.Reconciler) reconcile.Reconciler {
+func (b *Budget) Around(next reconcile.Reconciler) reconcile.Reconciler {
 	return reconcile.Func(func(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-		s := &share{budget: r}
+		s := &share{budget: b}
 		defer s.giveBack()
 		result, err := next.Reconcile(context.WithValue(ctx, shareKey{}, s), req)
 		if errors.Is(err, errNoBudget) {

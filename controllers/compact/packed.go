@@ -9,6 +9,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	kubeflow "github.com/genericjob/genericjob/apis/kubeflow/v1"
+	"github.com/genericjob/genericjob/apis/kubeflow/v2beta1"
 )
 
 // packedIn is the annotation in which a packed object holds itself as JSON. The apiserver allows no such key. So nobody can forge one, and the apiserver
@@ -69,7 +71,7 @@ func size(o client.Object) int { return len(o.GetAnnotations()[packedIn]) }
 // SpecIsPacked reports whether an object of the cache is packed: its spec, labels and annotations are empty. Its status and what identifies it can be read.
 func SpecIsPacked(o client.Object) bool { return size(o) > 0 }
 
-// IsForeign reports whether another controller runs a job, by spec.managedBy. The job may be packed.
+// IsForeign reports whether another controller runs a job, by its managedBy. The job may be packed. It knows every kind whose jobs may be foreign.
 func IsForeign(o client.Object) bool {
 	if SpecIsPacked(o) {
 		return o.GetAnnotations()[packedForeign] != ""
@@ -81,6 +83,18 @@ func IsForeign(o client.Object) bool {
 		return o.Spec.ManagedBy.IsForeign()
 	case *v1beta1.PyTorchTrainingJob:
 		return o.Spec.ManagedBy.IsForeign()
+	case *kubeflow.TFJob:
+		return o.Spec.RunPolicy.ManagedBy.IsForeign()
+	case *kubeflow.PyTorchJob:
+		return o.Spec.RunPolicy.ManagedBy.IsForeign()
+	case *kubeflow.XGBoostJob:
+		return o.Spec.RunPolicy.ManagedBy.IsForeign()
+	case *kubeflow.PaddleJob:
+		return o.Spec.RunPolicy.ManagedBy.IsForeign()
+	case *kubeflow.JAXJob:
+		return o.Spec.RunPolicy.ManagedBy.IsForeign()
+	case *v2beta1.MPIJob:
+		return o.Spec.RunPolicy.IsForeign()
 	}
 	return false
 }

@@ -134,7 +134,7 @@ func TestPodsAndConfigMapsKeepLittleOfWhatTheirAuthorsWrote(t *testing.T) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Name: "p", Finalizers: many("example.com"), Labels: map[string]string{"x": "y", batch.LabelJobUID: "u"},
 		OwnerReferences: worker(1).OwnerReferences,
-	}}
+	}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main"}}}}
 	_, err := Object(pod)
 	require.NoError(t, err)
 	require.Equal(t, []string{batch.FinalizerTracking}, pod.Finalizers)

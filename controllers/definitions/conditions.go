@@ -12,8 +12,8 @@ import (
 
 // setReady sets the conditions by which deployment tools judge a definition. They follow from Accepted and Serving.
 func setReady(f *v1beta1.TrainingFramework) {
-	is, why := standing(f)
-	setStanding(f, is, why.Reason, why.Message)
+	condition, why := standing(f)
+	setStanding(f, condition, why.Reason, why.Message)
 }
 
 // setReconciling shows that a definition has just been accepted, and does not serve yet.
@@ -22,14 +22,14 @@ func setReconciling(f *v1beta1.TrainingFramework) {
 }
 
 // setStanding sets Ready, and Reconciling or Stalled beside it if that is how the definition stands.
-func setStanding(f *v1beta1.TrainingFramework, is, reason, message string) {
+func setStanding(f *v1beta1.TrainingFramework, condition, reason, message string) {
 	ready := metav1.ConditionFalse
-	if is == v1beta1.FrameworkReady {
+	if condition == v1beta1.FrameworkReady {
 		ready = metav1.ConditionTrue
 	}
 	setCondition(f, v1beta1.FrameworkReady, ready, reason, message)
 	for _, other := range []string{v1beta1.FrameworkReconciling, v1beta1.FrameworkStalled} {
-		if other == is {
+		if other == condition {
 			setCondition(f, other, metav1.ConditionTrue, reason, message)
 		} else {
 			meta.RemoveStatusCondition(&f.Status.Conditions, other)
@@ -63,8 +63,8 @@ func hasReason(f *v1beta1.TrainingFramework, condition, reason string) bool {
 }
 
 // setCondition sets a condition.
-func setCondition(f *v1beta1.TrainingFramework, condition string, is metav1.ConditionStatus, reason, message string) {
+func setCondition(f *v1beta1.TrainingFramework, condition string, status metav1.ConditionStatus, reason, message string) {
 	meta.SetStatusCondition(&f.Status.Conditions, metav1.Condition{
-		Type: condition, Status: is, Reason: reason, Message: text.Cut(message, text.Max), ObservedGeneration: f.Generation,
+		Type: condition, Status: status, Reason: reason, Message: text.Cut(message, text.Max), ObservedGeneration: f.Generation,
 	})
 }

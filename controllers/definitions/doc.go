@@ -12,7 +12,7 @@
 //	writeStatus    stores a new revision                Reconciling      Accepted
 //	serve          what judge found is in the way       Serving=False    KindConflict, KindMissing, RightsMissing, NotAccepted
 //	  lacks        asks for the rights on the kind      Serving=False    RightsMissing
-//	  Kinds.serve  starts a cache and a controller      Serving=False    InvalidDefinition, if this operator takes no longer what was accepted
+//	  ensureServed starts a cache and a controller      Serving=False    InvalidDefinition, if this operator takes no longer what was accepted
 //	                                                    Serving=Unknown  Serving, until the cache is filled
 //	                                                    Serving=True     Serving
 //	setReady       follows from these two               Ready, Reconciling or Stalled, with the reason of one of them

@@ -25,12 +25,12 @@ func named(f *v1beta1.TrainingFramework) *v1beta1.TrainingFramework {
 
 // reportRefused tells of an edit that is refused, once for each edit and reason.
 func (r *Reconciler) reportRefused(ctx context.Context, before, f *v1beta1.TrainingFramework) {
-	was := meta.FindStatusCondition(before.Status.Conditions, v1beta1.FrameworkAccepted)
-	is := meta.FindStatusCondition(f.Status.Conditions, v1beta1.FrameworkAccepted)
-	if is == nil || is.Status != metav1.ConditionFalse || was != nil && was.Status == is.Status && was.Reason == is.Reason && was.ObservedGeneration == is.ObservedGeneration {
+	old := meta.FindStatusCondition(before.Status.Conditions, v1beta1.FrameworkAccepted)
+	now := meta.FindStatusCondition(f.Status.Conditions, v1beta1.FrameworkAccepted)
+	if now == nil || now.Status != metav1.ConditionFalse || old != nil && old.Status == now.Status && old.Reason == now.Reason && old.ObservedGeneration == now.ObservedGeneration {
 		return
 	}
-	list := []kernel.Event{{Warning: true, Reason: is.Reason, Message: is.Message, Attempt: int(f.Generation)}} // each edit has an event of its own
+	list := []kernel.Event{{Warning: true, Reason: now.Reason, Message: now.Message, Attempt: int(f.Generation)}} // each edit has an event of its own
 	announce.Warnings(ctx, list)
 	announce.Events(r.Recorder, named(f), list)
 }
@@ -41,10 +41,9 @@ func (r *Reconciler) reportDeleted(ctx context.Context, was *servedKind) {
 	if was == nil {
 		return
 	}
-	r.unserved.add(was.kind)
 	n := was.unfinished()
 	follows := r.filter(ctx, func(f *v1beta1.TrainingFramework) bool {
-		return f.Name != was.definition.Name && f.DeletionTimestamp == nil && definition.KindOf(&f.Spec).GroupKind() == was.kind.GroupKind()
+		return f.UID != was.definition.UID && f.DeletionTimestamp == nil && definition.KindOf(&f.Spec).GroupKind() == was.kind.GroupKind()
 	})
 	if n == 0 || len(follows) > 0 {
 		return

@@ -36,6 +36,8 @@ type Kinds struct {
 	scheme func() (*runtime.Scheme, error)
 	cache  func() (cache.Options, error)
 
+	unserved func(schema.GroupVersionKind) // hears of each kind that is watched no more
+
 	mu      sync.Mutex
 	running map[string]*servedKind // by the name of the definition
 	ended   sync.WaitGroup
@@ -51,7 +53,7 @@ type servedKind struct {
 	kind       schema.GroupVersionKind
 	definition *v1beta1.TrainingFramework // its name and UID
 	revised    *training.Revised
-	shared     *training.Reconciler // what its reconcilers have in common
+	base       *training.Reconciler // what the reconcilers of its revisions have in common
 	jobs       cache.Informer
 	builtFrom  string // what revised was made from
 	stop       context.CancelFunc
@@ -64,25 +66,28 @@ func (k *Kinds) Start(ctx context.Context) error {
 	return nil
 }
 
-// serve has the jobs of a definition's kind reconciled by its revisions. BuiltFrom changes with these. serve reports whether the cache is filled.
-func (k *Kinds) serve(f *v1beta1.TrainingFramework, s definition.Schemas, builtFrom string) (filled bool, err error) {
+// ensureServed has the jobs of a definition's kind reconciled by its revisions. BuiltFrom changes with these. It reports whether the cache is filled.
+func (k *Kinds) ensureServed(f *v1beta1.TrainingFramework, s definition.Schemas, builtFrom string) (filled bool, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	served := k.running[f.Name]
+	if served != nil {
+		served.definition = named(f) // it may have been made again
+	}
 	if served != nil && served.builtFrom == builtFrom {
 		return served.jobs.HasSynced(), nil
 	}
 	if served == nil {
 		for name, other := range k.running { // the definition that it follows is not looked at yet
 			if other.kind.Kind == f.Spec.Kind.Kind {
-				k.stop(name)
+				k.endLocked(name)
 			}
 		}
 		if served, err = k.begin(f, s); err != nil {
 			return false, fmt.Errorf("watch %s: %w", f.Spec.Kind.Kind, err)
 		}
 		k.running[f.Name] = served
-	} else if err := served.serve(f, s); err != nil {
+	} else if err := served.useRevisions(f, s); err != nil {
 		return false, err
 	}
 	served.builtFrom = builtFrom
@@ -114,15 +119,28 @@ func (k *Kinds) Known() (list []Kind) {
 func (k *Kinds) end(name string) *servedKind {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.stop(name)
+	return k.endLocked(name)
 }
 
-func (k *Kinds) stop(name string) *servedKind {
+// endReplaced ends the kind of an earlier definition of the same name, if f is of another kind: a definition may be deleted and made again between
+// two reconciles. The kind that ran is returned.
+func (k *Kinds) endReplaced(f *v1beta1.TrainingFramework) *servedKind {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if served := k.running[f.Name]; served == nil || served.kind == definition.KindOf(&f.Spec) {
+		return nil
+	}
+	return k.endLocked(f.Name)
+}
+
+// endLocked is end, with mu held.
+func (k *Kinds) endLocked(name string) *servedKind {
 	served := k.running[name]
 	if served != nil {
 		served.stop()
 		k.Counts.RemoveKind(served.kind)
 		delete(k.running, name)
+		k.unserved(served.kind)
 	}
 	return served
 }
@@ -134,11 +152,11 @@ func (k *Kinds) begin(f *v1beta1.TrainingFramework, s definition.Schemas) (*serv
 	if err != nil {
 		return nil, err
 	}
-	if served.shared, err = k.framework(served.kind, jobs); err != nil {
+	if served.base, err = k.newJobReconciler(served.kind, jobs); err != nil {
 		return nil, err
 	}
-	served.shared.Definition = f.Name
-	if err := served.serve(f, s); err != nil {
+	served.base.Definition = f.Name
+	if err := served.useRevisions(f, s); err != nil {
 		return nil, err
 	}
 	o := k.Options()
@@ -150,7 +168,7 @@ func (k *Kinds) begin(f *v1beta1.TrainingFramework, s definition.Schemas) (*serv
 	}
 	for _, from := range []source.Source{
 		source.Kind[client.Object](jobs, &definition.Job{}, &handler.EnqueueRequestForObject{}),
-		&wake.Owners{Cache: k.Manager.GetCache(), Of: &v1beta1.GenericJob{}, Jobs: served.shared.SameName},
+		&wake.Owners{Cache: k.Manager.GetCache(), Of: &v1beta1.GenericJob{}, Jobs: served.base.SameName},
 		&wake.Owners{Cache: k.Manager.GetCache(), Of: &corev1.ConfigMap{}, Jobs: served.owner},
 	} {
 		if err := jobController.Watch(from); err != nil {
@@ -169,9 +187,9 @@ func (k *Kinds) begin(f *v1beta1.TrainingFramework, s definition.Schemas) (*serv
 	return served, nil
 }
 
-// serve has jobs compiled by all revisions of the definition.
-func (r *servedKind) serve(f *v1beta1.TrainingFramework, s definition.Schemas) error {
-	list, err := revisionsOf(f, s, r.shared)
+// useRevisions has jobs compiled by all revisions of the definition.
+func (r *servedKind) useRevisions(f *v1beta1.TrainingFramework, s definition.Schemas) error {
+	list, err := revisionsOf(f, s, r.base)
 	if err == nil {
 		r.revised.Serve(f.Name, list...)
 	}
@@ -182,9 +200,12 @@ func (r *servedKind) serve(f *v1beta1.TrainingFramework, s definition.Schemas) e
 // is looked at again.
 func (k *Kinds) run(ctx context.Context, name string, f func(context.Context) error) {
 	k.ended.Go(func() {
-		if err := f(ctx); err != nil && ctx.Err() == nil {
+		err := f(ctx)
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if err != nil && ctx.Err() == nil { // or the name is another kind's by now
 			k.Manager.GetLogger().Error(err, "jobs of a TrainingFramework cannot be watched", "trainingframework", name)
-			k.end(name)
+			k.endLocked(name)
 		}
 	})
 }
@@ -204,8 +225,8 @@ func (k *Kinds) cacheOf(kind schema.GroupVersionKind) (cache.Cache, error) {
 	return cache.New(k.Manager.GetConfig(), options)
 }
 
-// framework returns a reconciler of the kind's jobs that has no registration yet.
-func (k *Kinds) framework(kind schema.GroupVersionKind, jobs cache.Cache) (*training.Reconciler, error) {
+// newJobReconciler returns a reconciler of the kind's jobs that has no registration yet.
+func (k *Kinds) newJobReconciler(kind schema.GroupVersionKind, jobs cache.Cache) (*training.Reconciler, error) {
 	scheme, err := k.scheme()
 	if err != nil {
 		return nil, err

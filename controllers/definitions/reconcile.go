@@ -66,6 +66,7 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("read TrainingFramework %s: %w", req.Name, err)
 	}
+	r.reportDeleted(ctx, r.kinds.endReplaced(f))
 	before := f.DeepCopy()
 	j, err := r.judge(ctx, f)
 	if err != nil {
@@ -141,7 +142,7 @@ func (r *Reconciler) serve(ctx context.Context, f *v1beta1.TrainingFramework, j 
 	for _, revision := range f.Status.Revisions {
 		names = append(names, revision.Name)
 	}
-	filled, err := r.kinds.serve(f, j.schemas, j.version+" "+strings.Join(names, " "))
+	filled, err := r.kinds.ensureServed(f, j.schemas, j.version+" "+strings.Join(names, " "))
 	if errors.Is(err, errNewest) {
 		r.kinds.end(f.Name)
 		setCondition(f, v1beta1.FrameworkServing, metav1.ConditionFalse, v1beta1.ReasonInvalidDefinition, "Mend the definition: "+err.Error()+".")

@@ -18,7 +18,7 @@ var errNewest = errors.New("this operator does not accept the last revision that
 // revisionsOf returns reconcilers of all revisions that a definition has accepted, the newest first. One may no longer fit the kind's schema,
 // which has changed since. The operator takes such a definition without the schema: its mistakes fail jobs, and only those that it concerns. An
 // earlier operator may have accepted what this one does not. Jobs of such a revision go on as they are, and say that it is not kept.
-func revisionsOf(f *v1beta1.TrainingFramework, s definition.Schemas, plain *training.Reconciler) ([]*training.Reconciler, error) {
+func revisionsOf(f *v1beta1.TrainingFramework, s definition.Schemas, base *training.Reconciler) ([]*training.Reconciler, error) {
 	var list []*training.Reconciler
 	for i := range f.Status.Revisions {
 		spec := &f.Status.Revisions[i].Spec
@@ -32,7 +32,7 @@ func revisionsOf(f *v1beta1.TrainingFramework, s definition.Schemas, plain *trai
 		case err != nil:
 			continue
 		}
-		list = append(list, plain.With(blaming(f.Name, d.Registration())))
+		list = append(list, base.With(blaming(f.Name, d.Registration())))
 	}
 	return list, nil
 }

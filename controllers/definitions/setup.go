@@ -22,6 +22,7 @@ import (
 func SetUp(s *wiring.Shared, kinds *Kinds, taken []string) error {
 	r := &Reconciler{Client: s.Client(), Live: s.Live, Taken: taken, Recorder: s.Recorder(), kinds: kinds}
 	r.unserved = newUnserved(r, s.Manager.GetLogger())
+	kinds.unserved = r.unserved.add
 	for _, one := range []manager.Runnable{kinds, r.unserved} {
 		if err := s.Manager.Add(one); err != nil {
 			return fmt.Errorf("set up TrainingFramework: %w", err)
@@ -42,15 +43,15 @@ func SetUp(s *wiring.Shared, kinds *Kinds, taken []string) error {
 	return nil
 }
 
-// rivals are the other definitions of the same kind. One that goes makes room for them, and one that comes may be older by its name.
+// rivals returns the other definitions of the same kind. One that goes makes room for them, and one that comes may be older by its name.
 func (r *Reconciler) rivals(ctx context.Context, o client.Object) []ctrl.Request {
-	one, is := o.(*v1beta1.TrainingFramework)
+	one, ok := o.(*v1beta1.TrainingFramework)
 	return r.filter(ctx, func(f *v1beta1.TrainingFramework) bool {
-		return is && f.Name != one.Name && f.Spec.Kind.Kind == one.Spec.Kind.Kind
+		return ok && f.Name != one.Name && f.Spec.Kind.Kind == one.Spec.Kind.Kind
 	})
 }
 
-// defined are the definitions of kinds of the group of a CRD.
+// defined returns the definitions of kinds of the group of a CRD.
 func (r *Reconciler) defined(ctx context.Context, crd client.Object) []ctrl.Request {
 	_, group, _ := strings.Cut(crd.GetName(), ".")
 	return r.filter(ctx, func(f *v1beta1.TrainingFramework) bool { return definition.KindOf(&f.Spec).Group == group })

@@ -58,6 +58,13 @@ func (u *unserved) add(kind schema.GroupVersionKind) {
 	}
 }
 
+// forget forgets a kind that the cluster does not have any more.
+func (u *unserved) forget(kind schema.GroupVersionKind) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.gone, kind)
+}
+
 // Start implements manager.Runnable.
 func (u *unserved) Start(ctx context.Context) error {
 	ticks := time.NewTicker(lookForUnserved)
@@ -186,6 +193,7 @@ func (u *unserved) lookAt(ctx context.Context, kind schema.GroupVersionKind) err
 		return nil
 	case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
 		delete(u.told, kind)
+		u.forget(kind) // or the apiserver would be asked for it for ever
 		return nil
 	}
 	if err == nil {

@@ -9,6 +9,8 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/require"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -84,4 +86,32 @@ func TestAKindThatCannotBeListedHidesNoOther(t *testing.T) {
 	require.Contains(t, <-recorder.Events, "No TrainingFramework serves the kind TheirJob")
 	require.ErrorContains(t, u.look(t.Context()), "BrokenJob")
 	require.Empty(t, recorder.Events)
+}
+
+// TestAKindThatTheClusterDoesNotHaveAnyMoreIsForgotten: to ask for it makes the client look all kinds up again. One that may not be listed may be later.
+func TestAKindThatTheClusterDoesNotHaveAnyMoreIsForgotten(t *testing.T) {
+	scheme := runtime.NewScheme()
+	require.NoError(t, v1beta1.AddToScheme(scheme))
+	require.NoError(t, apiextensionsv1.AddToScheme(scheme))
+	kind := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "GoneJob"}
+	resource := schema.GroupResource{Group: kind.Group, Resource: "gonejobs"}
+	for kept, answers := range map[bool][]error{
+		true:  {apierrors.NewForbidden(resource, "", errors.New("no rights")), errors.New("connection refused")},
+		false: {apierrors.NewNotFound(resource, ""), &meta.NoKindMatchError{GroupKind: kind.GroupKind(), SearchedVersions: []string{kind.Version}}},
+	} {
+		for _, answer := range answers {
+			c := fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(interceptor.Funcs{
+				List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+					if list.GetObjectKind().GroupVersionKind().Kind == "GoneJobList" {
+						return answer
+					}
+					return c.List(ctx, list, options...)
+				},
+			}).Build()
+			u := newUnserved(&Reconciler{Client: c, Live: c}, logr.Discard())
+			u.add(kind)
+			_ = u.look(t.Context())
+			require.Equal(t, kept, u.gone[kind], "%v", answer)
+		}
+	}
 }

@@ -33,17 +33,17 @@ const (
 // TensorBoard brings the TensorBoard of a job to what is wanted; nil deletes it. It returns the state of the TensorBoard, and when to look again. For a
 // finished job it creates nothing. It keeps an existing TensorBoard, and still updates it after edits.
 func TensorBoard(ctx context.Context, job calls.Owner, want *framework.TensorBoard, finished bool, now time.Time) (*v1beta1.DependentStatus, time.Duration, error) {
-	p := &boardReconcile{Owner: job, finished: finished}
+	b := &boardReconcile{Owner: job, finished: finished}
 	if want == nil {
-		wake, err := p.remove(ctx)
+		wake, err := b.remove(ctx)
 		return nil, wake, err
 	}
 	board, err := tensorboard.Build(job.Object, job.Kind, want)
 	if err != nil {
 		return tensorboard.Unreadable(job.Object, err), 0, nil
 	}
-	p.seen.Action = tensorboard.ActionNone
-	err = p.bring(ctx, board)
+	b.seen.Action = tensorboard.ActionNone
+	err = b.bring(ctx, board)
 	var refusal *calls.RefusalError
 	switch {
 	case errors.As(err, &refusal) && refusal.Reason == v1beta1.ReasonCreateInvalid:
@@ -53,14 +53,14 @@ func TensorBoard(ctx context.Context, job calls.Owner, want *framework.TensorBoa
 	case err != nil:
 		return nil, 0, err
 	}
-	wake := p.requeueAfter
-	if wake == 0 && *board.Deployment.Spec.Replicas > 0 && p.seen.Deployment != nil && !tensorboard.Available(p.seen.Deployment) {
-		wake = nextLook(p.seen.Deployment, now)
-		if p.seen.Pods, err = p.pods(ctx); err != nil {
+	wake := b.requeueAfter
+	if wake == 0 && *board.Deployment.Spec.Replicas > 0 && b.seen.Deployment != nil && !tensorboard.Available(b.seen.Deployment) {
+		wake = nextLook(b.seen.Deployment, now)
+		if b.seen.Pods, err = b.pods(ctx); err != nil {
 			return nil, 0, err
 		}
 	}
-	return board.Status(p.seen), wake, nil
+	return board.Status(b.seen), wake, nil
 }
 
 // nextLook returns when to look again at the pods of a Deployment that does not serve; 0 to wait for an event.
@@ -88,68 +88,68 @@ type boardReconcile struct {
 }
 
 // bring creates what is missing and updates what is different.
-func (p *boardReconcile) bring(ctx context.Context, want tensorboard.Board) error {
-	service, err := p.find(ctx, want.Service, &corev1.Service{})
+func (b *boardReconcile) bring(ctx context.Context, want tensorboard.Board) error {
+	service, err := b.find(ctx, want.Service, &corev1.Service{})
 	if err != nil {
 		return err
 	}
 	if have, ok := service.(*corev1.Service); ok {
 		want.ListenFor(have)
 	}
-	deployment, err := p.find(ctx, want.Deployment, &appsv1.Deployment{})
+	deployment, err := b.find(ctx, want.Deployment, &appsv1.Deployment{})
 	if err != nil {
 		return err
 	}
 	if have, ok := service.(*corev1.Service); ok {
-		p.seen.Service = have
+		b.seen.Service = have
 		if to := want.UpdatedService(have); to != nil {
-			if err := p.update(ctx, have, to); err != nil {
+			if err := b.update(ctx, have, to); err != nil {
 				return err
 			}
-			p.seen.Service = to
+			b.seen.Service = to
 		}
 	}
 	if have, ok := deployment.(*appsv1.Deployment); ok {
-		p.seen.Deployment = have
-		if p.seen.Service == nil {
+		b.seen.Deployment = have
+		if b.seen.Service == nil {
 			want.ListenAs(have)
 		}
 		if to := want.UpdatedDeployment(have); to != nil {
-			if err := p.update(ctx, have, to); err != nil {
+			if err := b.update(ctx, have, to); err != nil {
 				return err
 			}
-			p.seen.Deployment = to
+			b.seen.Deployment = to
 		}
 	}
 	return nil
 }
 
 // find returns the object of the name of want from the cache. If there is none it creates want. It returns nil if it must not create it.
-func (p *boardReconcile) find(ctx context.Context, want, have client.Object) (client.Object, error) {
-	err := p.Client.Get(ctx, client.ObjectKeyFromObject(want), have)
+func (b *boardReconcile) find(ctx context.Context, want, have client.Object) (client.Object, error) {
+	err := b.Client.Get(ctx, client.ObjectKeyFromObject(want), have)
 	switch {
-	case err == nil && metav1.IsControlledBy(have, p.Object):
+	case err == nil && metav1.IsControlledBy(have, b.Object):
 		return have, nil
 	case err == nil:
 		return nil, calls.Refuse(v1beta1.ReasonNameConflict, fmt.Sprintf("%s exists already", describe(want)))
 	case !apierrors.IsNotFound(err):
 		return nil, fmt.Errorf("read %s: %w", describe(want), err)
-	case p.finished:
+	case b.finished:
 		return nil, nil
 	}
 	// The fence: the job may have finished without the cache showing it yet.
-	if current, err := p.fence(ctx); err != nil || !current {
+	if current, err := b.fence(ctx); err != nil || !current {
 		return nil, err
 	}
-	if err := p.Create(ctx, "create "+describe(want), want); err != nil {
+	if err := b.Create(ctx, "create "+describe(want), want); err != nil {
 		return nil, err
 	}
-	p.seen.Action = tensorboard.ActionCreate
+	b.seen.Action = tensorboard.ActionCreate
 	if want.GetUID() != "" {
 		return want, nil
 	}
 	// It was there already, and the cache does not know it yet.
-	if err := p.Live.Get(ctx, client.ObjectKeyFromObject(want), have); err != nil {
+	if err := b.Live.Get(ctx, client.ObjectKeyFromObject(want), have); err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
 	return have, nil
@@ -159,7 +159,7 @@ func describe(o client.Object) string {
 	return fmt.Sprintf("%s %s/%s", kindOf(o), o.GetNamespace(), o.GetName())
 }
 
-// kindOf is the kind of a part of a TensorBoard, for users. What a cache or the apiserver returns does not say its kind.
+// kindOf returns the kind of a part of a TensorBoard, for users. What a cache or the apiserver returns does not say its kind.
 func kindOf(o client.Object) string {
 	if _, ok := o.(*corev1.Service); ok {
 		return "Service"
@@ -169,52 +169,52 @@ func kindOf(o client.Object) string {
 
 // fence reports whether the job is still the one that was read. It reads the job live once in a reconcile. If it is false, the write of the status that
 // follows fails, too: the job has another resourceVersion.
-func (p *boardReconcile) fence(ctx context.Context) (bool, error) {
-	if p.current {
+func (b *boardReconcile) fence(ctx context.Context) (bool, error) {
+	if b.current {
 		return true, nil
 	}
 	var err error
-	p.current, err = p.IsCurrent(ctx)
-	if !p.current {
-		p.requeueAfter = calls.RetrySoon
+	b.current, err = b.IsCurrent(ctx)
+	if !b.current {
+		b.requeueAfter = calls.RetrySoon
 	}
-	return p.current, err
+	return b.current, err
 }
 
 // update writes an object, and fills in what the apiserver made of it. The state does not call a write an update that changed nothing: then somebody's
 // webhook undoes each change.
-func (p *boardReconcile) update(ctx context.Context, have, to client.Object) error {
-	err := p.Client.Patch(ctx, to, client.MergeFromWithOptions(have, client.MergeFromWithOptimisticLock{}))
+func (b *boardReconcile) update(ctx context.Context, have, to client.Object) error {
+	err := b.Client.Patch(ctx, to, client.MergeFromWithOptions(have, client.MergeFromWithOptimisticLock{}))
 	switch {
 	case calls.Outdated(err):
-		p.requeueAfter = calls.RetrySoon
+		b.requeueAfter = calls.RetrySoon
 		return nil
 	case err != nil:
 		return calls.Explain("update "+describe(have), err)
 	}
-	if to.GetResourceVersion() != have.GetResourceVersion() && p.seen.Action == tensorboard.ActionNone {
-		p.seen.Action = tensorboard.ActionUpdate
+	if to.GetResourceVersion() != have.GetResourceVersion() && b.seen.Action == tensorboard.ActionNone {
+		b.seen.Action = tensorboard.ActionUpdate
 	}
 	return nil
 }
 
 // remove deletes the TensorBoard of a job that asks for none any more.
-func (p *boardReconcile) remove(ctx context.Context) (time.Duration, error) {
+func (b *boardReconcile) remove(ctx context.Context) (time.Duration, error) {
 	for _, have := range []client.Object{&appsv1.Deployment{}, &corev1.Service{}} {
-		key := client.ObjectKey{Namespace: p.Object.GetNamespace(), Name: tensorboard.Name(p.Object)}
-		if err := p.Client.Get(ctx, key, have); apierrors.IsNotFound(err) {
+		key := client.ObjectKey{Namespace: b.Object.GetNamespace(), Name: tensorboard.Name(b.Object)}
+		if err := b.Client.Get(ctx, key, have); apierrors.IsNotFound(err) {
 			continue
 		} else if err != nil {
 			return 0, fmt.Errorf("read %s %s: %w", kindOf(have), key, err)
 		}
-		if !metav1.IsControlledBy(have, p.Object) || have.GetDeletionTimestamp() != nil {
+		if !metav1.IsControlledBy(have, b.Object) || have.GetDeletionTimestamp() != nil {
 			continue
 		}
-		if current, err := p.fence(ctx); err != nil || !current {
-			return p.requeueAfter, err
+		if current, err := b.fence(ctx); err != nil || !current {
+			return b.requeueAfter, err
 		}
 		uid := have.GetUID()
-		err := p.Client.Delete(ctx, have, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+		err := b.Client.Delete(ctx, have, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
 		if client.IgnoreNotFound(err) != nil {
 			return 0, fmt.Errorf("delete %s %s: %w", kindOf(have), key, err)
 		}
@@ -224,8 +224,8 @@ func (p *boardReconcile) remove(ctx context.Context) (time.Duration, error) {
 
 // pods returns the first pods of the job's TensorBoard. It has one, beside pods that end or were evicted. But anybody who may create pods can create more
 // with its labels, of any size. So the number is bounded, and only their status is kept.
-func (p *boardReconcile) pods(ctx context.Context) (seen []corev1.Pod, err error) {
-	err = calls.Pages(ctx, p.Live, func() *corev1.PodList { return &corev1.PodList{} }, calls.Few, func(pods *corev1.PodList) (enough bool) {
+func (b *boardReconcile) pods(ctx context.Context) (seen []corev1.Pod, err error) {
+	err = calls.Pages(ctx, b.Live, func() *corev1.PodList { return &corev1.PodList{} }, calls.Few, func(pods *corev1.PodList) (enough bool) {
 		for i := range pods.Items {
 			pod := &pods.Items[i]
 			seen = append(seen, corev1.Pod{
@@ -234,9 +234,9 @@ func (p *boardReconcile) pods(ctx context.Context) (seen []corev1.Pod, err error
 			})
 		}
 		return len(seen) >= mostBoardPods
-	}, client.InNamespace(p.Object.GetNamespace()), client.MatchingLabels(tensorboard.Labels(p.Object)))
+	}, client.InNamespace(b.Object.GetNamespace()), client.MatchingLabels(tensorboard.Labels(b.Object)))
 	if err != nil {
-		return nil, fmt.Errorf("list pods of TensorBoard %s/%s: %w", p.Object.GetNamespace(), tensorboard.Name(p.Object), err)
+		return nil, fmt.Errorf("list pods of TensorBoard %s/%s: %w", b.Object.GetNamespace(), tensorboard.Name(b.Object), err)
 	}
 	return seen, nil
 }

@@ -73,11 +73,11 @@ func logStatus(ctx context.Context, before, after *v1beta1.GenericJobStatus, lis
 		announce.Phase(ctx, before.Phase, after.Phase, after)
 	}
 	refusals := []string{v1beta1.ReasonNameConflict, v1beta1.ReasonCreateFailed, v1beta1.ReasonCreateInvalid, v1beta1.ReasonRefused}
-	was, is := status.Condition(before.Conditions, v1beta1.ConditionBlocked), status.Condition(after.Conditions, v1beta1.ConditionBlocked)
-	if is == nil || is.Status != metav1.ConditionTrue || was != nil && was.Reason == is.Reason || slices.Contains(refusals, is.Reason) {
+	old, now := status.Condition(before.Conditions, v1beta1.ConditionBlocked), status.Condition(after.Conditions, v1beta1.ConditionBlocked)
+	if now == nil || now.Status != metav1.ConditionTrue || old != nil && old.Reason == now.Reason || slices.Contains(refusals, now.Reason) {
 		return
 	}
-	log.FromContext(ctx).Info("blocked", "reason", is.Reason, "message", is.Message)
+	log.FromContext(ctx).Info("blocked", "reason", now.Reason, "message", now.Message)
 }
 
 // logRefusals logs what the apiserver has refused. A refusal that lasts is logged once. At a higher verbosity each failed call has a line, for those who look

@@ -78,23 +78,23 @@ func (r *Reconciler) mayAvoid(job *v1beta1.GenericJob) bool {
 
 // nodeCount is how many nodes the cluster had when they were last counted; 0 if that is not known.
 type nodeCount struct {
-	lock sync.Mutex
-	at   time.Time
-	n    int
+	lock  sync.Mutex
+	at    time.Time
+	nodes int
 }
 
 // known returns the last count, and whether it is less than a minute old.
-func (c *nodeCount) known(now time.Time) (n int, recent bool) {
-	c.lock.Lock()
-	defer c.lock.Unlock()
-	age := now.Sub(c.at)
-	return c.n, age >= 0 && age < time.Minute
+func (n *nodeCount) known(now time.Time) (nodes int, recent bool) {
+	n.lock.Lock()
+	defer n.lock.Unlock()
+	age := now.Sub(n.at)
+	return n.nodes, age >= 0 && age < time.Minute
 }
 
-func (c *nodeCount) set(n int, now time.Time) {
-	c.lock.Lock()
-	defer c.lock.Unlock()
-	c.at, c.n = now, n
+func (n *nodeCount) set(nodes int, now time.Time) {
+	n.lock.Lock()
+	defer n.lock.Unlock()
+	n.at, n.nodes = now, nodes
 }
 
 // countNodes counts the nodes for a job that may avoid some, once a minute for all jobs. It returns 0 if the operator may not list nodes.
@@ -138,18 +138,18 @@ func (r *Reconciler) lookAtNode(ctx context.Context, name string) (podstate.Node
 }
 
 // nodeOf returns what the kernel needs of a node.
-func nodeOf(node *corev1.Node) (is podstate.Node) {
+func nodeOf(node *corev1.Node) (seen podstate.Node) {
 	for _, c := range node.Status.Conditions {
 		switch {
 		case c.Type != corev1.NodeReady:
 		case c.Status == corev1.ConditionUnknown:
-			is.SilentSince = c.LastTransitionTime.Time
+			seen.SilentSince = c.LastTransitionTime.Time
 		default:
-			is.Answers = c.Status == corev1.ConditionTrue
+			seen.Answers = c.Status == corev1.ConditionTrue
 		}
 	}
 	for _, t := range node.Spec.Taints {
-		is.Answers = is.Answers && t.Key != corev1.TaintNodeOutOfService
+		seen.Answers = seen.Answers && t.Key != corev1.TaintNodeOutOfService
 	}
-	return is
+	return seen
 }

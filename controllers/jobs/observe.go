@@ -139,7 +139,7 @@ func (r *Reconciler) podGroups(ctx context.Context, job *v1beta1.GenericJob, ver
 // decides how many labels they have, and how long the names of their owners are.
 func groupOf(job *v1beta1.GenericJob, group *unstructured.Unstructured) *unstructured.Unstructured {
 	kept := &unstructured.Unstructured{Object: map[string]any{}}
-	if spec, has := group.Object["spec"]; has {
+	if spec, ok := group.Object["spec"]; ok {
 		kept.Object["spec"] = spec
 	}
 	kept.SetGroupVersionKind(group.GroupVersionKind())
@@ -148,13 +148,13 @@ func groupOf(job *v1beta1.GenericJob, group *unstructured.Unstructured) *unstruc
 	kept.SetUID(group.GetUID())
 	kept.SetResourceVersion(group.GetResourceVersion())
 	kept.SetDeletionTimestamp(group.GetDeletionTimestamp())
-	kept.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(job, calls.KindGenericJob)})
+	kept.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(job, calls.GVKGenericJob)})
 	return kept
 }
 
 // liveUIDOf returns the UID of the job of this name, read live; "" if there is none.
 func (r *Reconciler) liveUIDOf(ctx context.Context, job *v1beta1.GenericJob) (types.UID, error) {
-	live, err := calls.GetLive(ctx, r.Live, job, calls.KindGenericJob)
+	live, err := calls.GetLive(ctx, r.Live, job, calls.GVKGenericJob)
 	if client.IgnoreNotFound(err) != nil && !meta.IsNoMatchError(err) {
 		return "", fmt.Errorf("look for the GenericJob %s/%s of orphaned pods: %w", job.Namespace, job.Name, err)
 	}
@@ -165,9 +165,12 @@ func (r *Reconciler) liveUIDOf(ctx context.Context, job *v1beta1.GenericJob) (ty
 // the cache may simply not have it yet, or still have one of the same name that came before.
 func (r *Reconciler) sweep(ctx context.Context, job *v1beta1.GenericJob) (ctrl.Result, error) {
 	pods, err := r.podsOf(ctx, job)
-	if err != nil || len(pods) == 0 {
-		r.memory.Forget(client.ObjectKeyFromObject(job))
+	if err != nil {
 		return ctrl.Result{}, err
+	}
+	if len(pods) == 0 {
+		r.memory.Forget(client.ObjectKeyFromObject(job))
+		return ctrl.Result{}, nil
 	}
 	live, err := r.liveUIDOf(ctx, job)
 	if err != nil {

@@ -40,41 +40,41 @@ func (r *Reconciler) ownerEventsFor(job *v1beta1.GenericJob) *ownerEvents {
 }
 
 // add notes a pod or Service.
-func (n *ownerEvents) add(o client.Object) {
-	n.lock.Lock()
-	defer n.lock.Unlock()
+func (e *ownerEvents) add(o client.Object) {
+	e.lock.Lock()
+	defer e.lock.Unlock()
 	kind := "Service"
-	if _, is := o.(*corev1.Pod); is {
+	if _, ok := o.(*corev1.Pod); ok {
 		kind = "Pod"
 	}
-	n.made = append(n.made, corev1.ObjectReference{APIVersion: "v1", Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID()})
+	e.made = append(e.made, corev1.ObjectReference{APIVersion: "v1", Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID()})
 }
 
 // emitAll emits what was collected as events about the owner, in the words of Kubeflow's own operator. They are lost if the
 // operator is killed before.
-func (r *Reconciler) emitAll(job *v1beta1.GenericJob, n *ownerEvents) {
-	slices.SortFunc(n.made, func(a, b corev1.ObjectReference) int { return cmp.Compare(a.Name, b.Name) })
-	regarding := announce.Reference(job.Namespace, n.owner)
+func (r *Reconciler) emitAll(job *v1beta1.GenericJob, e *ownerEvents) {
+	slices.SortFunc(e.made, func(a, b corev1.ObjectReference) int { return cmp.Compare(a.Name, b.Name) })
+	regarding := announce.Reference(job.Namespace, e.owner)
 	emit := func(related runtime.Object, kind, message string) {
 		reason := "SuccessfulCreate" + kind
 		// Related tells events apart that have the same reason: they would be counted as one otherwise.
 		r.Recorder.Eventf(regarding, related, corev1.EventTypeNormal, reason, reason, "%s", text.Cut(message, announce.MaxNote))
 	}
 	var pods []string
-	for _, o := range n.made {
+	for _, o := range e.made {
 		if o.Kind == "Pod" {
 			pods = append(pods, o.Name)
 		}
 	}
 	many := len(pods) > 1 && replicasOf(job) > maxPodEvents
-	for i, o := range n.made {
+	for i, o := range e.made {
 		if o.Kind != "Pod" || !many {
-			emit(&n.made[i], o.Kind, "Created "+strings.ToLower(o.Kind)+": "+o.Name)
+			emit(&e.made[i], o.Kind, "Created "+strings.ToLower(o.Kind)+": "+o.Name)
 		}
 	}
 	if many {
-		first := slices.IndexFunc(n.made, func(o corev1.ObjectReference) bool { return o.Kind == "Pod" })
-		emit(&n.made[first], "Pod", fmt.Sprintf("Created %d pods: %s", len(pods), strings.Join(pods, ", ")))
+		first := slices.IndexFunc(e.made, func(o corev1.ObjectReference) bool { return o.Kind == "Pod" })
+		emit(&e.made[first], "Pod", fmt.Sprintf("Created %d pods: %s", len(pods), strings.Join(pods, ", ")))
 	}
 }
 

@@ -42,10 +42,10 @@ type Subject int
 
 // The subjects.
 const (
-	arrival      Subject = iota // has the pod arrived at the barrier?
-	heldEnd                     // does its wrapper hold an end?
+	Arrival      Subject = iota // has the pod arrived at the barrier?
+	HeldEnd                     // does its wrapper hold an end?
 	CodeProgress                // which step and loss has the code told?
-	codeFurthest                // which is the highest step that the code has told?
+	CodeFurthest                // which is the highest step that the code has told?
 	subjects                    // the number of subjects
 )
 
@@ -68,10 +68,10 @@ type round struct {
 
 // question is one question to one pod. It keeps no memory of a reconcile.
 type question struct {
-	pod     types.UID
-	address string
-	order   string // that the apiserver has stored for the pod
-	at      int    // the attempt of order
+	pod          types.UID
+	address      string
+	order        string // that the apiserver has stored for the pod
+	orderAttempt int    // the attempt of order
 }
 
 func newQuestions(c clock.PassiveClock) *questions {
@@ -108,7 +108,7 @@ func (q *questions) ask(ctx context.Context, rounds *[subjects]*round, job *v1be
 	var list []question
 	for _, pod := range pods {
 		one := questionFor(job, pod, podstate.NumbersOf(pod).Order)
-		if report, has := answers[pod.UID]; !has || !one.isNews(about, report) {
+		if report, ok := answers[pod.UID]; !ok || !one.isNews(about, report) {
 			list = append(list, one)
 		}
 	}
@@ -158,7 +158,7 @@ func (q *questions) run(ctx context.Context, job types.NamespacedName, about Sub
 // silence returns how long to wait with the next round, after a number of rounds in a row that nobody has answered.
 func silence(about Subject, rounds int) time.Duration {
 	longest := longestSilence
-	if about == arrival {
+	if about == Arrival {
 		longest = longestAbsence
 	}
 	if rounds == 0 {
@@ -168,13 +168,13 @@ func silence(about Subject, rounds int) time.Duration {
 }
 
 // isNews reports whether an answer is to begin a reconcile at once.
-func (one question) isNews(about Subject, report inplace.Report) bool {
+func (q question) isNews(about Subject, report inplace.Report) bool {
 	switch about {
-	case arrival:
-		return report.Attempt == one.at
-	case heldEnd:
+	case Arrival:
+		return report.Attempt == q.orderAttempt
+	case HeldEnd:
 		return report.Held != nil
-	case codeFurthest:
+	case CodeFurthest:
 		return report.Furthest != ""
 	default:
 		step, loss := report.Progress()
@@ -186,22 +186,22 @@ func (one question) isNews(about Subject, report inplace.Report) bool {
 func questionFor(job *v1beta1.GenericJob, pod *corev1.Pod, o *inplace.Order) question {
 	q := question{pod: pod.UID, address: net.JoinHostPort(podstate.Address(pod), strconv.Itoa(barrier.ReportPort(job, pod)))}
 	if o != nil {
-		q.order, q.at = o.String(), o.Attempt
+		q.order, q.orderAttempt = o.String(), o.Attempt
 	}
 	return q
 }
 
 // ask sends one question, and reads the report.
-func (one question) ask(ctx context.Context) (report inplace.Report, err error) {
+func (q question) ask(ctx context.Context) (report inplace.Report, err error) {
 	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
 	defer cancel()
-	c, err := new(net.Dialer).DialContext(ctx, "tcp", one.address)
+	c, err := new(net.Dialer).DialContext(ctx, "tcp", q.address)
 	if err != nil {
 		return report, err
 	}
 	defer c.Close()
 	defer context.AfterFunc(ctx, func() { _ = c.Close() })() // the timeout ends what blocks in reads and writes below
-	if err := json.NewEncoder(c).Encode(inplace.Question{Pod: string(one.pod), Order: one.order}); err != nil {
+	if err := json.NewEncoder(c).Encode(inplace.Question{Pod: string(q.pod), Order: q.order}); err != nil {
 		return report, err
 	}
 	return report, json.NewDecoder(io.LimitReader(c, largestReport)).Decode(&report)

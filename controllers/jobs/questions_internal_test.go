@@ -83,11 +83,11 @@ func TestNoReconcileWaitsForAPod(t *testing.T) {
 		}
 	}()
 	pods := []*corev1.Pod{pod}
-	require.Empty(t, q.ask(t.Context(), &rounds, asksAbout, arrival, pods, true))
+	require.Empty(t, q.ask(t.Context(), &rounds, asksAbout, Arrival, pods, true))
 	close(over)
 	var got map[types.UID]inplace.Report
 	for end := time.Now().Add(10 * time.Minute); len(got) == 0 && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		got = q.ask(t.Context(), &rounds, asksAbout, arrival, pods, true) // again, if this machine was slow
+		got = q.ask(t.Context(), &rounds, asksAbout, Arrival, pods, true) // again, if this machine was slow
 	}
 	require.Equal(t, 1, got[pod.UID].Attempt)
 	request, _ := queue.Get()
@@ -114,11 +114,11 @@ func TestWhoIsSilentIsAskedLessOften(t *testing.T) {
 	state := func() (underway bool, silent int, next time.Time) {
 		q.mu.Lock()
 		defer q.mu.Unlock()
-		r := rounds[arrival]
+		r := rounds[Arrival]
 		return r.underway, r.silent, r.next
 	}
 	began := time.Now()
-	require.Empty(t, q.ask(t.Context(), &rounds, asksAbout, arrival, pods, true))
+	require.Empty(t, q.ask(t.Context(), &rounds, asksAbout, Arrival, pods, true))
 	for end := began.Add(10 * time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if underway, _, _ := state(); !underway {
 			break
@@ -126,19 +126,19 @@ func TestWhoIsSilentIsAskedLessOften(t *testing.T) {
 	}
 	_, silent, next := state()
 	require.Equal(t, 1, silent)
-	require.False(t, next.Before(began.Add(silence(arrival, 1))))
+	require.False(t, next.Before(began.Add(silence(Arrival, 1))))
 
-	for _, about := range []Subject{arrival, heldEnd, CodeProgress} {
+	for _, about := range []Subject{Arrival, HeldEnd, CodeProgress} {
 		require.Zero(t, silence(about, 0), "who answers is asked as often as it is waited for")
 		for n := 1; n < 100; n++ {
 			require.LessOrEqual(t, silence(about, n), silence(about, n+1))
 		}
 	}
-	require.Equal(t, longestSilence, silence(heldEnd, 100))
+	require.Equal(t, longestSilence, silence(HeldEnd, 100))
 	require.Less(t, longestSilence+barrier.HoldInterval(10_000), inplace.Hold, "a held end is still heard")
 
-	require.Empty(t, q.ask(t.Context(), &rounds, asksAbout, arrival, nil, true))
-	require.Empty(t, rounds[arrival], "nobody is awaited any more")
+	require.Empty(t, q.ask(t.Context(), &rounds, asksAbout, Arrival, nil, true))
+	require.Empty(t, rounds[Arrival], "nobody is awaited any more")
 }
 
 // Who is asked often answers often, and most answers of code that has just begun tell nothing.
@@ -158,11 +158,11 @@ func TestAPodThatIsAwaitedIsAskedSoonAfterItIsBack(t *testing.T) {
 	q := newQuestions(now)
 	var rounds [subjects]*round
 	for n := 1; n <= 12; n++ {
-		require.Empty(t, q.ask(t.Context(), &rounds, asksAbout, arrival, []*corev1.Pod{pod}, true))
+		require.Empty(t, q.ask(t.Context(), &rounds, asksAbout, Arrival, []*corev1.Pod{pod}, true))
 		var r round
 		for end := time.Now().Add(10 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 			q.mu.Lock()
-			r = *rounds[arrival]
+			r = *rounds[Arrival]
 			q.mu.Unlock()
 			if !r.underway {
 				break

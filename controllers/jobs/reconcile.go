@@ -146,7 +146,7 @@ func (r *Reconciler) carryOut(ctx context.Context, w kernel.World, decision kern
 	}
 	requeueAfter := calls.Sooner(decision.RequeueAfter, out.Wake())
 	if len(out.Refused) > 0 {
-		err = r.report(ctx, w, decision, out.Refused)
+		err = r.writeRefusals(ctx, w, decision, out.Refused)
 	}
 	if calls.Outdated(err) {
 		return ctrl.Result{RequeueAfter: calls.Sooner(requeueAfter, calls.RetrySoon)}, nil
@@ -169,7 +169,7 @@ func (r *Reconciler) isCurrent(ctx context.Context, w kernel.World, actions []ke
 func (r *Reconciler) fence(ctx context.Context, job *v1beta1.GenericJob) (bool, error) {
 	current, err := r.owner(job).IsCurrent(ctx)
 	if err == nil && !current {
-		r.Counts.CountStopped(calls.KindGenericJob, metrics.ByFence)
+		r.Counts.CountStopped(calls.GVKGenericJob, metrics.ByFence)
 	}
 	return current, err
 }
@@ -183,7 +183,7 @@ func releasesCanWait(job *v1beta1.GenericJob, d kernel.Decision) bool {
 }
 
 func (r *Reconciler) owner(job *v1beta1.GenericJob) calls.Owner {
-	return calls.Owner{Client: r.Client, Live: r.Live, Object: job, Kind: calls.KindGenericJob}
+	return calls.Owner{Client: r.Client, Live: r.Live, Object: job, Kind: calls.GVKGenericJob}
 }
 
 // act carries out the actions of a decision.
@@ -193,16 +193,16 @@ func (r *Reconciler) act(ctx context.Context, w kernel.World, decision kernel.De
 		Owner: r.owner(job), Job: job, Builder: kernel.NewPodBuilder(job, r.Settings).In(w.Kueue), Clock: r.Clock,
 		Refusals: &r.memory.Of(job).refusals, Rules: r.rules, Limiter: r.limiter, MostActions: r.MostActions, TypesLackingPods: decision.TypesLackingPods, AtOnce: r.AtOnce,
 	}
-	n := r.ownerEventsFor(job)
-	if n != nil {
-		defer r.emitAll(job, n)
+	e := r.ownerEventsFor(job)
+	if e != nil {
+		defer r.emitAll(job, e)
 	}
 	executor.OnCreated = func(o client.Object) {
-		if _, is := o.(*corev1.Pod); is {
+		if _, ok := o.(*corev1.Pod); ok {
 			r.Counts.CountCreatedPod(job)
 		}
-		if n != nil {
-			n.add(o)
+		if e != nil {
+			e.add(o)
 		}
 	}
 	executor.OnChanged = func(a kernel.Action) { r.Counts.CountDeletion(job, a) }
@@ -231,7 +231,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, w kernel.World, d kernel.D
 		announce.Events(r.Recorder, job, []kernel.Event{status.TooLarge(err.Error())})
 	}
 	if apierrors.IsConflict(err) {
-		r.Counts.CountStopped(calls.KindGenericJob, metrics.ByConflict)
+		r.Counts.CountStopped(calls.GVKGenericJob, metrics.ByConflict)
 	}
 	if err != nil {
 		return false, fmt.Errorf("write status of GenericJob %s/%s: %w", job.Namespace, job.Name, err)
@@ -242,9 +242,9 @@ func (r *Reconciler) writeStatus(ctx context.Context, w kernel.World, d kernel.D
 	return true, nil
 }
 
-// report writes refusals into the job's status. A refusal may fail the job, or give its Service another name, if the job never had a pod. So it looks for pods
+// writeRefusals writes refusals into the job's status. A refusal may fail the job, or give its Service another name, if the job never had a pod. So it looks for pods
 // live before that: the cache may not show them yet.
-func (r *Reconciler) report(ctx context.Context, w kernel.World, decision kernel.Decision, refusals []kernel.Refusal) error {
+func (r *Reconciler) writeRefusals(ctx context.Context, w kernel.World, decision kernel.Decision, refusals []kernel.Refusal) error {
 	w.Now = r.Clock.Now()
 	for i, refusal := range refusals {
 		if !refusal.DependsOnPods(w) {

@@ -59,7 +59,7 @@ func (m *remembered) awaitsUndo(job *v1beta1.GenericJob, now time.Time) bool {
 func (m *remembered) arrivedOf(pods []*corev1.Pod) map[types.UID]inplace.Report {
 	known := map[types.UID]inplace.Report{}
 	for _, pod := range pods {
-		if report, is := m.arrived[pod.UID]; is && report.Attempt == podstate.NumbersOf(pod).CodeAttempt() {
+		if report, ok := m.arrived[pod.UID]; ok && report.Attempt == podstate.NumbersOf(pod).CodeAttempt() {
 			known[pod.UID] = report
 		}
 	}

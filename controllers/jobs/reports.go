@@ -34,11 +34,11 @@ func (r *Reconciler) arrivals(ctx context.Context, job *v1beta1.GenericJob, awai
 	arrived := m.arrivedOf(awaited)
 	var missing []*corev1.Pod
 	for _, pod := range awaited {
-		if _, is := arrived[pod.UID]; !is {
+		if _, ok := arrived[pod.UID]; !ok {
 			missing = append(missing, pod)
 		}
 	}
-	maps.Copy(arrived, r.answers(ctx, job, arrival, missing, true))
+	maps.Copy(arrived, r.answers(ctx, job, Arrival, missing, true))
 	m.arrived = arrived
 	if len(awaited) == 0 { // the barrier is open, so the reports are of no use any more
 		m.arrived = nil
@@ -53,7 +53,7 @@ func (r *Reconciler) heldEnds(ctx context.Context, job *v1beta1.GenericJob, hold
 	if asks {
 		m.nextHeld = now.Add(barrier.HoldInterval(len(holding)))
 	}
-	return r.answers(ctx, job, heldEnd, holding, asks)
+	return r.answers(ctx, job, HeldEnd, holding, asks)
 }
 
 // progressOf asks one pod of a job for step and loss, if it is time, and returns its report.
@@ -81,7 +81,7 @@ func (r *Reconciler) furthestOf(ctx context.Context, w kernel.World) inplace.Rep
 	if asks {
 		m.nextFurthest = w.Now.Add(furthestInterval)
 	}
-	return r.answers(ctx, w.Job, codeFurthest, []*corev1.Pod{pod}, asks)[pod.UID]
+	return r.answers(ctx, w.Job, CodeFurthest, []*corev1.Pod{pod}, asks)[pod.UID]
 }
 
 // answers returns the answers of pods that have come so far. If asks is true, the pods are asked, outside of this reconcile.

@@ -129,5 +129,5 @@ func (r Reconciler) Controller() Controller {
 		r.workloads = &wake.Workloads{} // which watches nothing
 	}
 	r.pushSlots = make(chan struct{}, maxPushes)
-	return Controller{writes.Before(&r), r.BadNodes.SeeJobs(writes.SeeJobs()), wake.PodEvents(writes)}
+	return Controller{Reconciler: writes.Before(&r), Jobs: r.BadNodes.SeeJobs(writes.SeeJobs()), Pods: wake.PodEvents(writes)}
 }

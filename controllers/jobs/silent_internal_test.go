@@ -23,9 +23,9 @@ func TestThreeHundredJobsWhosePodsAreSilentHoldNobodyUp(t *testing.T) {
 	for n := range 300 {
 		job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: fmt.Sprint("silent-", n)}}
 		var rounds [subjects]*round
-		require.Empty(t, q.ask(t.Context(), &rounds, job, arrival, []*corev1.Pod{silent}, true))
+		require.Empty(t, q.ask(t.Context(), &rounds, job, Arrival, []*corev1.Pod{silent}, true))
 		q.mu.Lock()
-		if rounds[arrival].underway {
+		if rounds[Arrival].underway {
 			underway++
 		}
 		q.mu.Unlock()
@@ -48,7 +48,7 @@ func TestThreeHundredJobsWhosePodsAreSilentHoldNobodyUp(t *testing.T) {
 	}()
 	var rounds [subjects]*round
 	heard := func() bool {
-		return len(q.ask(t.Context(), &rounds, asksAbout, arrival, []*corev1.Pod{pod}, true)) == 1
+		return len(q.ask(t.Context(), &rounds, asksAbout, Arrival, []*corev1.Pod{pod}, true)) == 1
 	}
 	require.Eventually(t, heard, 10*time.Minute, 10*time.Millisecond)
 }

@@ -37,7 +37,7 @@ func (r *Reconciler) seesAll(ctx context.Context, w kernel.World, actions []kern
 		return false, err
 	}
 	if unseen != "" {
-		r.Counts.CountStopped(calls.KindGenericJob, metrics.ByFence)
+		r.Counts.CountStopped(calls.GVKGenericJob, metrics.ByFence)
 		log.FromContext(ctx).Info("no pod is created yet: the cache does not show one that may run", "pod", unseen)
 		return false, nil
 	}

@@ -39,7 +39,7 @@ func TestPodsBeginAgainOnlyWhenAllThatRunAreSeen(t *testing.T) {
 	job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "u"}}
 	podOf := func(owner *v1beta1.GenericJob, uid types.UID) metav1.PartialObjectMetadata {
 		return metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
-			Name: "pod-" + string(uid), UID: uid, OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, calls.KindGenericJob)},
+			Name: "pod-" + string(uid), UID: uid, OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, calls.GVKGenericJob)},
 		}}
 	}
 	stranger := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "another"}}

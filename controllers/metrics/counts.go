@@ -37,7 +37,7 @@ var endBuckets = []float64{10, minute, 5 * minute, 15 * minute, hour, 3 * hour, 
 // New returns counts of 0 for GenericJob and for these kinds of training jobs.
 func New(kinds ...schema.GroupVersionKind) *Counts { return newCounts(false, kinds) }
 
-// NewByNamespace is as New, but the counters of time have a label with the namespace of the job.
+// NewByNamespace returns what New does, but the counters of time have a label with the namespace of the job.
 func NewByNamespace(kinds ...schema.GroupVersionKind) *Counts { return newCounts(true, kinds) }
 
 func newCounts(byNamespace bool, kinds []schema.GroupVersionKind) *Counts {
@@ -80,7 +80,7 @@ func (c *Counts) AddKind(kind schema.GroupVersionKind) {
 		return
 	}
 	c.begin(kind.Kind, ControllerOf(kind))
-	for _, reason := range refusals[:3] {
+	for _, reason := range creationRefusals {
 		c.failed.WithLabelValues(kind.Kind, ObjectGenericJob, reason)
 	}
 	c.failed.WithLabelValues(kind.Kind, ObjectOther, v1beta1.ReasonRefused)
@@ -117,18 +117,18 @@ func (c *Counts) begin(kind, controller string) {
 			c.recovery.WithLabelValues(kind, string(cause), part)
 		}
 	}
-	for _, reason := range restarts {
+	for _, reason := range restartReasons {
 		c.restarts.WithLabelValues(kind, reason)
 		c.excepted.WithLabelValues(kind, reason)
 	}
-	for _, reason := range disruptions {
+	for _, reason := range disruptionReasons {
 		c.disruptions.WithLabelValues(kind, reason)
 	}
-	for _, how := range deletions {
+	for _, how := range deletionHows {
 		c.deleted.WithLabelValues(kind, how)
 	}
 	for _, object := range []string{ObjectPod, ObjectService, ObjectGroup} {
-		for _, reason := range refusals {
+		for _, reason := range failureReasons {
 			c.failed.WithLabelValues(kind, object, reason)
 		}
 	}
@@ -156,19 +156,19 @@ func (c *Counts) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// kindOf is the kind that the user submitted: anybody may write any owner into a GenericJob, so that is one of those that are served.
+// kindOf returns the kind that the user submitted: anybody may write any owner into a GenericJob, so that is one of those that are served.
 func (c *Counts) kindOf(job *v1beta1.GenericJob) string {
 	owner := metav1.GetControllerOf(job)
 	if owner == nil {
 		return v1beta1.KindGenericJob
 	}
-	if _, is := c.kinds.Load(schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)); is {
+	if _, ok := c.kinds.Load(schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)); ok {
 		return owner.Kind
 	}
 	return v1beta1.KindGenericJob
 }
 
-// since is the time in seconds since a job was created, which the apiserver dates in whole seconds, by its own clock.
+// since returns the time in seconds since a job was created, which the apiserver dates in whole seconds, by its own clock.
 func since(created metav1.Time, at time.Time) float64 {
 	return max(0, at.Sub(created.Time).Seconds())
 }

@@ -55,12 +55,12 @@ var (
 
 // Describe implements prometheus.Collector.
 func (c *JobCollector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{jobsThereAre, jobsThatWait, longestWait, avoidedNodes, openTime(c.byNamespace()), openDevices(c.byNamespace())} {
+	for _, d := range []*prometheus.Desc{jobsThereAre, jobsThatWait, longestWait, avoidedNodes, openTimeDesc(c.byNamespace()), openDevicesDesc(c.byNamespace())} {
 		to <- d
 	}
 }
 
-type labelPair struct{ kind, is string }
+type labelPair struct{ kind, value string }
 
 type wait struct {
 	jobs  int
@@ -71,7 +71,7 @@ type wait struct {
 func (c *JobCollector) Collect(to chan<- prometheus.Metric) {
 	jobs, waits, nodes, now := map[labelPair]int{}, map[labelPair]wait{}, avoided{}, c.Clock.Now()
 	kinds := c.Kinds()
-	times := newOpenTimes(c.byNamespace(), kinds)
+	times := newOpenByGroup(c.byNamespace(), kinds)
 	known := c.Each(func(j Job) {
 		times.add(j, now)
 		if j.Phase == "" {
@@ -100,8 +100,8 @@ func (c *JobCollector) Collect(to chan<- prometheus.Metric) {
 			to <- prometheus.MustNewConstMetric(jobsThereAre, prometheus.GaugeValue, float64(jobs[labelPair{kind, string(phase)}]), kind, string(phase))
 		}
 		for _, reason := range waitReasons {
-			w, there := waits[labelPair{kind, reason}]
-			if !there { // most never are
+			w, ok := waits[labelPair{kind, reason}]
+			if !ok { // most never are
 				continue
 			}
 			to <- prometheus.MustNewConstMetric(jobsThatWait, prometheus.GaugeValue, float64(w.jobs), kind, reason)
@@ -111,7 +111,7 @@ func (c *JobCollector) Collect(to chan<- prometheus.Metric) {
 }
 
 // beginTimes makes the counters of the namespaces that have jobs now: one that first appears with a value is no increase to Prometheus.
-func (c *JobCollector) beginTimes(t *openTimes) {
+func (c *JobCollector) beginTimes(t *openByGroup) {
 	if c.byNamespace() {
 		for g := range t.groups {
 			c.Counts.beginTimes(g.kind, g.namespace)

@@ -16,13 +16,13 @@ func Open(job *v1beta1.GenericJob) *v1beta1.OpenTime {
 	return job.Status.Time.Open
 }
 
-// openTime and openDevices describe the gauges of intervals that go on.
-func openTime(byNamespace bool) *prometheus.Desc {
+// openTimeDesc and openDevicesDesc describe the gauges of intervals that go on.
+func openTimeDesc(byNamespace bool) *prometheus.Desc {
 	return prometheus.NewDesc("genericjob_time_open_seconds",
 		"Seconds of the intervals of jobs' lives that go on, which genericjob_time_seconds_total has not yet. Only the leader exports it.", timeLabels(byNamespace), nil)
 }
 
-func openDevices(byNamespace bool) *prometheus.Desc {
+func openDevicesDesc(byNamespace bool) *prometheus.Desc {
 	return prometheus.NewDesc("genericjob_device_open_seconds",
 		"Seconds of the intervals of jobs' lives that go on, each as often as the job asks for accelerators. Only the leader exports it.", timeLabels(byNamespace), nil)
 }
@@ -30,18 +30,18 @@ func openDevices(byNamespace bool) *prometheus.Desc {
 // group are the jobs that one series is about: those of a kind, and of a namespace if that is told.
 type group struct{ kind, namespace string }
 
-// open are the seconds of the intervals of a group that go on.
-type open struct{ seconds, devices map[v1beta1.TimeCause]float64 }
+// openSeconds are the seconds of the intervals of a group that go on.
+type openSeconds struct{ seconds, devices map[v1beta1.TimeCause]float64 }
 
-// openTimes are those of all groups that have series.
-type openTimes struct {
+// openByGroup are those of all groups that have series.
+type openByGroup struct {
 	byNamespace bool
-	groups      map[group]open
+	groups      map[group]openSeconds
 }
 
-// newOpenTimes is 0 for these kinds. Where namespaces are told, only those have series that have jobs now.
-func newOpenTimes(byNamespace bool, kinds []string) *openTimes {
-	t := &openTimes{byNamespace, map[group]open{}}
+// newOpenByGroup returns 0 for these kinds. Where namespaces are told, only those have series that have jobs now.
+func newOpenByGroup(byNamespace bool, kinds []string) *openByGroup {
+	t := &openByGroup{byNamespace, map[group]openSeconds{}}
 	for _, kind := range kinds {
 		if !byNamespace {
 			t.at(group{kind: kind})
@@ -50,16 +50,16 @@ func newOpenTimes(byNamespace bool, kinds []string) *openTimes {
 	return t
 }
 
-func (t *openTimes) at(g group) open {
-	o, there := t.groups[g]
-	if !there {
-		o = open{map[v1beta1.TimeCause]float64{}, map[v1beta1.TimeCause]float64{}}
+func (t *openByGroup) at(g group) openSeconds {
+	o, ok := t.groups[g]
+	if !ok {
+		o = openSeconds{map[v1beta1.TimeCause]float64{}, map[v1beta1.TimeCause]float64{}}
 		t.groups[g] = o
 	}
 	return o
 }
 
-func (t *openTimes) add(j Job, now time.Time) {
+func (t *openByGroup) add(j Job, now time.Time) {
 	g := group{kind: j.Kind}
 	if t.byNamespace {
 		g.namespace = j.Namespace
@@ -72,8 +72,8 @@ func (t *openTimes) add(j Job, now time.Time) {
 	}
 }
 
-func (t *openTimes) collect(to chan<- prometheus.Metric) {
-	seconds, devices := openTime(t.byNamespace), openDevices(t.byNamespace)
+func (t *openByGroup) collect(to chan<- prometheus.Metric) {
+	seconds, devices := openTimeDesc(t.byNamespace), openDevicesDesc(t.byNamespace)
 	for g, o := range t.groups {
 		for _, cause := range v1beta1.TimeCauses {
 			values := timeValues(t.byNamespace, g.kind, cause, g.namespace)

@@ -17,19 +17,20 @@ import (
 const other = "Other"
 
 var (
-	restarts = []string{"Error", "OOMKilled", "Completed", "Evicted", "StartError", "ContainerCannotRun", other}
+	restartReasons = []string{"Error", "OOMKilled", "Completed", "Evicted", "StartError", "ContainerCannotRun", other}
 
-	// disruptions are the reasons of the condition DisruptionTarget, and what pods say that have none. The value is Deleted if somebody deleted them,
+	// disruptionReasons are the reasons of the condition DisruptionTarget, and what pods say that have none. The value is Deleted if somebody deleted them,
 	// Rejected if a node did not take them, NodeLost if it no longer answers.
-	disruptions = []string{
+	disruptionReasons = []string{
 		"PreemptionByScheduler", "DeletionByTaintManager", "DeletionByDeviceTaintManager", "EvictionByEvictionAPI", "DeletionByPodGC", "TerminationByKubelet",
 		"Evicted", "NodeShutdown", "NodeLost", "Rejected", "Deleted", other,
 	}
 
-	deletions = []string{"Stop", "Delete", "Force"}
+	deletionHows = []string{"Stop", "Delete", "Force"}
 
-	// refusals are first those of what is created, and then the one of what is changed or deleted.
-	refusals = []string{v1beta1.ReasonCreateFailed, v1beta1.ReasonCreateInvalid, v1beta1.ReasonNameConflict, v1beta1.ReasonRefused}
+	// creationRefusals are why a create fails. A change or a deletion fails as Refused.
+	creationRefusals = []string{v1beta1.ReasonCreateFailed, v1beta1.ReasonCreateInvalid, v1beta1.ReasonNameConflict}
+	failureReasons   = slices.Concat(creationRefusals, []string{v1beta1.ReasonRefused})
 )
 
 // What failed calls are about. Group is a PodGroup or Workload. GenericJob is that of a training job, or its ConfigMap. Other is what else
@@ -49,7 +50,7 @@ const (
 	ByFence    = "fence"
 )
 
-// ControllerOf is the name by which controller-runtime knows the controller of a kind.
+// ControllerOf returns the name by which controller-runtime knows the controller of a kind.
 func ControllerOf(kind schema.GroupVersionKind) string {
 	if kind.GroupKind() == (schema.GroupKind{Group: v1beta1.GroupVersion.Group, Kind: v1beta1.KindGenericJob}) {
 		return strings.ToLower(kind.Kind)
@@ -78,7 +79,7 @@ func restartReason(job *v1beta1.GenericJob, pod *corev1.Pod) string {
 func endReason(pod podstate.Pod) string {
 	switch record := pod.Record(); {
 	case record.Reason != "":
-		return oneOf(restarts, record.Reason)
+		return oneOf(restartReasons, record.Reason)
 	case record.ExitCode == nil && pod.Status.Phase != corev1.PodFailed: // policy Always
 		return "Completed"
 	default:
@@ -93,7 +94,7 @@ func disruptionReason(pod *corev1.Pod) string {
 	}
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
-			return oneOf(disruptions, c.Reason)
+			return oneOf(disruptionReasons, c.Reason)
 		}
 	}
 	switch reason := pod.Status.Reason; {
@@ -104,7 +105,7 @@ func disruptionReason(pod *corev1.Pod) string {
 	case reason == "Preempting":
 		return "TerminationByKubelet"
 	case reason != "":
-		return oneOf(disruptions, reason)
+		return oneOf(disruptionReasons, reason)
 	case pod.DeletionTimestamp != nil:
 		return "Deleted"
 	default:
@@ -112,7 +113,7 @@ func disruptionReason(pod *corev1.Pod) string {
 	}
 }
 
-// objectOf is what an action is about.
+// objectOf returns what an action is about.
 func objectOf(a kernel.Action) string {
 	switch {
 	case a.Pod != nil || a.Verb == kernel.CreatePod:
@@ -126,7 +127,7 @@ func objectOf(a kernel.Action) string {
 	}
 }
 
-// howOf is how an action deletes a pod; "" if it does not.
+// howOf returns how an action deletes a pod; "" if it does not.
 func howOf(a kernel.Action) string {
 	switch a.Verb {
 	case kernel.StopPod:

@@ -6,7 +6,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// timeLabels are those of the metrics of time. The label namespace is left out by default: an admin knows how many namespaces there are.
+// timeLabels returns those of the metrics of time. The label namespace is left out by default: an admin knows how many namespaces there are.
 func timeLabels(byNamespace bool) []string {
 	if byNamespace {
 		return []string{"kind", "cause", "namespace"}
@@ -14,7 +14,7 @@ func timeLabels(byNamespace bool) []string {
 	return []string{"kind", "cause"}
 }
 
-// timeValues are the values of timeLabels.
+// timeValues returns the values of timeLabels.
 func timeValues(byNamespace bool, kind string, cause v1beta1.TimeCause, namespace string) []string {
 	return []string{kind, string(cause), namespace}[:len(timeLabels(byNamespace))]
 }

@@ -52,7 +52,7 @@ func Wait(job *v1beta1.GenericJob) (reason string, since time.Time) {
 	return ReasonPodsNotReady, running.LastTransitionTime.Time
 }
 
-// WaitReason is the value of the label for a reason to wait.
+// WaitReason returns the value of the label for a reason to wait.
 func WaitReason(reason string) string { return oneOf(waitReasons, reason) }
 
 // IsBlocked reports whether a job is blocked.

@@ -7,12 +7,14 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/controllers/calls"
 	"github.com/genericjob/genericjob/controllers/dependents"
+	"github.com/genericjob/genericjob/controllers/metrics"
 	"github.com/genericjob/genericjob/kernel"
 	"github.com/genericjob/genericjob/kernel/text"
 	"github.com/genericjob/genericjob/translators/framework"
@@ -44,15 +46,22 @@ func (r *Reconciler) ensureData(ctx context.Context, job client.Object, data map
 	return r.owner(job).Create(ctx, fmt.Sprintf("create ConfigMap %s/%s", want.Namespace, want.Name), want)
 }
 
-// ensureAutoscaler brings the job's HorizontalPodAutoscaler to what was compiled; nil deletes it. A finished job has none.
-func (r *Reconciler) ensureAutoscaler(ctx context.Context, job client.Object, want *autoscalingv2.HorizontalPodAutoscalerSpec) error {
+// ensureAutoscaler brings the job's HorizontalPodAutoscaler to what was compiled; nil deletes it. A finished job has none. Kubernetes writes its status
+// again and again, so a conflict is no error.
+func (r *Reconciler) ensureAutoscaler(ctx context.Context, job client.Object, want *autoscalingv2.HorizontalPodAutoscalerSpec, out *outcome) error {
 	if !r.Autoscales {
 		return nil
 	}
 	if r.finished(job) {
 		want = nil
 	}
-	return dependents.Autoscaler(ctx, r.owner(job), want)
+	err := dependents.Autoscaler(ctx, r.owner(job), want)
+	if apierrors.IsConflict(err) {
+		r.Counts.CountStopped(r.Kind, metrics.ByConflict)
+		out.requeueAfter = calls.Sooner(out.requeueAfter, calls.RetrySoon)
+		return nil
+	}
+	return err
 }
 
 // ensureBoard brings the job's TensorBoard to what was compiled, and adds its state to what is shown.

@@ -46,8 +46,8 @@ func (r *Reconciler) fail(job client.Object, invalid error) outcome {
 	for _, c := range []v1beta1.JobConditionType{
 		v1beta1.ConditionInitialized, v1beta1.ConditionRunning, v1beta1.ConditionFailed, v1beta1.ConditionSucceeded, v1beta1.ConditionCompleted,
 	} {
-		is := c == v1beta1.ConditionFailed || c == v1beta1.ConditionCompleted
-		s.Conditions = append(s.Conditions, undated(c, is, reasonFor(invalid), message))
+		holds := c == v1beta1.ConditionFailed || c == v1beta1.ConditionCompleted
+		s.Conditions = append(s.Conditions, undated(c, holds, reasonFor(invalid), message))
 	}
 	status.SetReady(s, time.Time{})
 	return outcome{status: s, neverStarted: true}
@@ -76,7 +76,7 @@ func (r *Reconciler) block(job client.Object, have *v1beta1.GenericJob, reason, 
 // failUnlessRunning fails a job that cannot be run, unless it has a GenericJob that the cache does not show yet. Such a GenericJob was compiled from an earlier
 // spec, and goes on.
 func (r *Reconciler) failUnlessRunning(ctx context.Context, job client.Object, invalid error) (outcome, error) {
-	_, err := calls.GetLive(ctx, r.Live, job, calls.KindGenericJob)
+	_, err := calls.GetLive(ctx, r.Live, job, calls.GVKGenericJob)
 	switch {
 	case apierrors.IsNotFound(err):
 		return r.fail(job, invalid), nil
@@ -132,9 +132,9 @@ func (r *Reconciler) hasRun(job client.Object) bool {
 }
 
 // undated returns a condition without a time. Mirror keeps the time of the job's own condition if that has the same status, and sets it otherwise.
-func undated(t v1beta1.JobConditionType, is bool, reason, message string) v1beta1.JobCondition {
+func undated(t v1beta1.JobConditionType, holds bool, reason, message string) v1beta1.JobCondition {
 	c := v1beta1.JobCondition{Type: t, Status: metav1.ConditionFalse, Reason: reason, Message: text.Cut(message, text.Max)}
-	if is {
+	if holds {
 		c.Status = metav1.ConditionTrue
 	}
 	return c

@@ -27,6 +27,7 @@ import (
 
 // Reconciler reconciles the training jobs of one kind.
 type Reconciler struct {
+	// Registration is what its translator does: r.New, r.Compile, r.Mirror, r.Phase, r.Default and others; r.Revision names its revision.
 	framework.Registration
 	// Client reads from the cache and writes to the apiserver.
 	Client client.Client
@@ -86,11 +87,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 
 // reconcile brings what the job owns to what was compiled, and writes the job's status.
 func (r *Reconciler) reconcile(ctx context.Context, job client.Object, program framework.Program, invalid error) (ctrl.Result, error) {
-	next := r.reconcileUnfinished
+	var out outcome
+	var err error
 	if r.finished(job) {
-		next = r.reconcileFinished
+		out, err = r.reconcileFinished(ctx, job, program)
+	} else {
+		out, err = r.reconcileUnfinished(ctx, job, program, invalid)
 	}
-	out, err := next(ctx, job, program, invalid)
 	if err == nil && !out.refused {
 		r.Memory.Of(job).failing.End()
 	}
@@ -104,9 +107,9 @@ func (r *Reconciler) reconcile(ctx context.Context, job client.Object, program f
 	if err := calls.CheckShutdown(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
-	var besides error
+	var errDependents error
 	if invalid == nil {
-		besides = errors.Join(r.ensureAutoscaler(ctx, job, program.Autoscaler), r.ensureBoard(ctx, job, program.TensorBoard, &out))
+		errDependents = errors.Join(r.ensureAutoscaler(ctx, job, program.Autoscaler, &out), r.ensureBoard(ctx, job, program.TensorBoard, &out))
 	}
 	err = r.writeStatus(ctx, job, out)
 	if left, limited := r.timeToLive(job, program); limited && err == nil { // the reconcile may just have finished the job
@@ -116,7 +119,7 @@ func (r *Reconciler) reconcile(ctx context.Context, job client.Object, program f
 		r.Counts.CountStopped(r.Kind, metrics.ByConflict)
 		err, out.requeueAfter = nil, calls.RetrySoon
 	}
-	if err = errors.Join(err, besides); err == nil {
+	if err = errors.Join(err, errDependents); err == nil {
 		r.Memory.Of(job).refused.NothingRefused()
 	}
 	return ctrl.Result{RequeueAfter: out.requeueAfter}, err

@@ -29,11 +29,11 @@ func (o *Owners) Start(ctx context.Context, queue workqueue.TypedRateLimitingInt
 		return fmt.Errorf("watch %T: %w", o.Of, err)
 	}
 	see := func(of any) {
-		if gone, is := of.(toolscache.DeletedFinalStateUnknown); is {
+		if gone, ok := of.(toolscache.DeletedFinalStateUnknown); ok {
 			of = gone.Obj
 		}
-		object, is := of.(client.Object)
-		if !is || ctx.Err() != nil {
+		object, ok := of.(client.Object)
+		if !ok || ctx.Err() != nil {
 			return
 		}
 		for _, job := range o.Jobs(ctx, object) {

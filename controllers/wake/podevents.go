@@ -71,9 +71,12 @@ func PodEvents(writes *OwnWrites) handler.EventHandler {
 // isNews reports whether a pod has changed in a field that the cache keeps, because a reconcile reads no others. It compares encoded pods, which takes a sixth
 // of the time of reflection.
 func isNews(old, now client.Object) bool {
-	before, isPod := old.(*corev1.Pod)
-	after, both := now.(*corev1.Pod)
-	if !isPod || !both {
+	before, ok := old.(*corev1.Pod)
+	if !ok {
+		return true
+	}
+	after, ok := now.(*corev1.Pod)
+	if !ok {
 		return true
 	}
 	same := *before

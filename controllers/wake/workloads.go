@@ -76,10 +76,10 @@ func (w *Workloads) watchIn(namespace string) {
 
 // see leads to a reconcile over the job of a Workload.
 func (w *Workloads) see(o any) {
-	if gone, is := o.(cache.DeletedFinalStateUnknown); is {
+	if gone, ok := o.(cache.DeletedFinalStateUnknown); ok {
 		o = gone.Obj
 	}
-	if workload, is := o.(client.Object); is {
+	if workload, ok := o.(client.Object); ok {
 		w.queue.Add(ctrl.Request{NamespacedName: types.NamespacedName{
 			Namespace: workload.GetNamespace(), Name: workload.GetLabels()[v1beta1.LabelJobName],
 		}})

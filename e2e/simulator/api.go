@@ -118,7 +118,7 @@ func (a *api) store(o client.Object) {
 	a.objects[k] = o
 	ch := change{key: k, now: o, cached: o}
 	if pod, ok := o.(*corev1.Pod); ok {
-		ch.cached = podstate.Trim(pod.DeepCopy()) // as the operator's cache does
+		ch.cached = podstate.Trim(podstate.Trim(pod.DeepCopy())) // as the operator's cache does with its first list
 		a.life.truth.sawReady(pod)
 	}
 	a.trails[k.kind] = append(a.trails[k.kind], ch)

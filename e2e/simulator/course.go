@@ -19,6 +19,7 @@ func (d Deviation) String() string { return fmt.Sprintf("%d:%d", d.At, d.Outcome
 type course struct {
 	deviations []Deviation // by their choices
 	trace      []int       // how many outcomes each choice had
+	rare       bool        // what is rare is a choice, too
 	calm       bool        // no trouble is left, and each choice has its healthy outcome
 	unfit      string      // a deviation whose choice has no such outcome in this life
 	tell       func(format string, args ...any)

@@ -22,6 +22,7 @@ type Scope struct {
 	user   *trained
 	job    func() client.Object
 	set    func(*Life)         // who else is there
+	rare   bool                // rare ends and states are choices, too
 	events map[int]func(*Life) // what a user does, by step
 }
 
@@ -38,6 +39,7 @@ func LiveIn(ctx context.Context, s *Scope, deviations []Deviation, tell bool) (*
 func follow(ctx context.Context, s *Scope, c *course, tell bool) (*Life, *course) {
 	l := newLife(ctx, &Tape{course: c}, tell)
 	l.scope, l.user, l.worked, l.forceAfter = s, s.user, map[work]int{}, forceAfter
+	l.rare, c.rare = s.rare, s.rare
 	if tell {
 		c.tell = l.say
 	}
@@ -113,8 +115,10 @@ func hashOf(o client.Object) uint64 {
 	return h.Sum64()
 }
 
-// Scopes are the scopes that there are, small ones first.
-var Scopes = []*Scope{
+// Scopes are the scopes that there are, small ones first, and those of features last.
+var Scopes = slices.Concat(coreScopes, featureScopes)
+
+var coreScopes = []*Scope{
 	{Name: "one replica", user: plain, job: jobOf(1)},
 	{Name: "two replicas", user: plain, job: jobOf(2)},
 	{Name: "three replicas", user: plain, job: jobOf(3)},
@@ -202,10 +206,12 @@ func createAgain(l *Life) {
 }
 
 // failFirst has the code of the first pod fail, if it runs.
-func failFirst(l *Life) {
+func failFirst(l *Life) { l.endFirst(1) }
+
+func (l *Life) endFirst(code int32) {
 	for _, p := range l.api.pods() {
 		if w := l.wraps(p); w == nil || w.runs {
-			l.exit(p, 1)
+			l.exit(p, code)
 			return
 		}
 	}

@@ -19,7 +19,10 @@ func drawStart(t *Tape, s *v1beta1.GenericJobSpec) {
 		r := &s.ReplicaSpecs[i]
 		r.StartPolicy = startOf(t)
 		if t.Chance(2) {
-			r.Template.Spec.Containers[0].ReadinessProbe = &corev1.Probe{}
+			c := &r.Template.Spec.Containers[0]
+			if c.ReadinessProbe = (&corev1.Probe{}); t.spare(2, 3) {
+				c.ReadinessProbe, c.StartupProbe = nil, c.ReadinessProbe
+			}
 		}
 	}
 }
@@ -39,7 +42,10 @@ func (l *Life) editStart(k key, o client.Object) {
 }
 
 // isProbed reports whether a pod that runs may not be Ready yet.
-func isProbed(p *corev1.Pod) bool { return p.Spec.Containers[0].ReadinessProbe != nil }
+func isProbed(p *corev1.Pod) bool {
+	c := &p.Spec.Containers[0]
+	return c.ReadinessProbe != nil || c.StartupProbe != nil
+}
 
 func isReady(p *corev1.Pod) bool {
 	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
@@ -70,13 +76,15 @@ func sayReady(p *corev1.Pod) {
 	}
 }
 
-// probe is the readiness probe of a pod: it succeeds while code runs in it, some time after that has begun.
+// probe is the readiness probe of a pod: it succeeds while code runs in it, some time after that has begun. A startup probe looks no more once it has
+// succeeded.
 func (l *Life) probe(p *corev1.Pod) {
 	runs := containerRuns(p)
 	if w := l.wraps(p); w != nil {
 		runs = runs && w.runs
 	}
-	if !isProbed(p) || runs == isReady(p) || l.trouble && !l.tape.Due(4) {
+	startsOnly := p.Spec.Containers[0].ReadinessProbe == nil
+	if !isProbed(p) || runs == isReady(p) || startsOnly && isReady(p) && containerRuns(p) || l.trouble && !l.tape.Due(4) {
 		return
 	}
 	l.say("kubelet: %s is Ready: %v", keyOf(p), runs)

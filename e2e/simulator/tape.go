@@ -92,8 +92,11 @@ func (t *Tape) spare(n, times int) bool {
 	return times > 1 && t.spareOf(n, times) == times-1
 }
 
-// spareOf is a number from 0 to times-1, likewise; 0 in a life of a scope.
+// spareOf is a number from 0 to times-1, likewise. In a life of a scope it is 0, or a choice where the scope has rare things.
 func (t *Tape) spareOf(n, times int) int {
+	if t.course != nil && t.course.rare {
+		return t.course.take(times)
+	}
 	if t.course != nil || t.next == 0 || t.next > len(t.bytes) {
 		return 0
 	}

@@ -13,8 +13,7 @@
 // With restartScope Replica, and in debug mode, the barrier is always open.
 //
 // A replica that does not report gets a new pod, 30 seconds and its grace period after the barrier has closed. A pod that cannot run code again, or is
-// stranded, is replaced at once. A report is ignored if it counts over
-// 16 ends more than the kubelet.
+// stranded, is replaced at once. A report is ignored if it counts over 16 ends more than the kubelet.
 //
 // The operator writes into the status that the barrier is open (startedJobAttempt) before it lets any replica go. A pod's wrapper starts no code
 // without an order, so the kubelet may start containers as often as it likes.
@@ -46,7 +45,7 @@
 // A pod that is Alive goes on. One that is Behind is asked to stop, and its failure belongs to an attempt that is over. One that is Unwanted is stopped.
 // One that is Superseded is deleted.
 //
-// Third: which order does a pod get whose code runs? None if it is obsolete, or has this order already.
+// Third: which order does a pod get whose code runs? None if it is obsolete, or has this order already. In an order to wait, Go is 0.
 //
 //	the barrier is   the order of this attempt
 //	open             go

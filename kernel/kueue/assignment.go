@@ -42,8 +42,8 @@ func assignmentOf(w *unstructured.Unstructured, replicaType string) (a topologyA
 	}
 	value, _, _ := unstructured.NestedFieldNoCopy(w.Object, "status", "admission", "podSetAssignments")
 	list, _ := value.([]any)
-	for _, one := range list {
-		m, _ := one.(map[string]any)
+	for _, assignment := range list {
+		m, _ := assignment.(map[string]any)
 		topology, ok := m["topologyAssignment"].(map[string]any)
 		if !ok || m["name"] != replicaType {
 			continue

@@ -41,8 +41,8 @@ func PlacementOf(w *unstructured.Unstructured, replicaType string, flavors map[s
 	}
 	p.addUpdates(w, replicaType)
 	assignments, _, _ := unstructured.NestedSlice(w.Object, "status", "admission", "podSetAssignments")
-	for _, one := range assignments {
-		m, _ := one.(map[string]any)
+	for _, assignment := range assignments {
+		m, _ := assignment.(map[string]any)
 		if _, ok := m["topologyAssignment"]; ok && m["name"] == replicaType {
 			p.Gated = true
 			p.Annotations[workloadName] = w.GetName()
@@ -78,9 +78,9 @@ func (p *Placement) addUpdates(w *unstructured.Unstructured, replicaType string)
 
 func (p *Placement) tolerate(in map[string]any, path ...string) {
 	list, _, _ := unstructured.NestedSlice(in, path...)
-	for _, one := range list {
+	for _, toleration := range list {
 		var t corev1.Toleration
-		if m, ok := one.(map[string]any); ok && runtime.DefaultUnstructuredConverter.FromUnstructured(m, &t) == nil {
+		if m, ok := toleration.(map[string]any); ok && runtime.DefaultUnstructuredConverter.FromUnstructured(m, &t) == nil {
 			p.Tolerations = append(p.Tolerations, t)
 		}
 	}

@@ -16,9 +16,9 @@ func OutOfOrder(w *unstructured.Unstructured, replicaType string, pods []*corev1
 		if pod == nil {
 			continue
 		}
-		position, known := positions[string(a.domainOf(pod))]
+		position, ok := positions[string(a.domainOf(pod))]
 		switch {
-		case !known: // it waits at its gate, or Kueue has replaced its node since
+		case !ok: // it waits at its gate, or Kueue has replaced its node since
 		case position < last:
 			return first, pod
 		default:

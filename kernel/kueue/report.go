@@ -72,8 +72,8 @@ func Free(w *unstructured.Unstructured, replicaType string) int {
 func givenBack(w *unstructured.Unstructured) map[string]int64 {
 	before := map[string]int64{}
 	list, _, _ := unstructured.NestedSlice(w.Object, "status", "reclaimablePods")
-	for _, one := range list {
-		m, _ := one.(map[string]any)
+	for _, reclaimed := range list {
+		m, _ := reclaimed.(map[string]any)
 		name, _ := m["name"].(string)
 		before[name], _ = m["count"].(int64)
 	}
@@ -155,8 +155,8 @@ func (c *changed) set(kind string, value bool, reason, message string) {
 
 func (c *changed) all() []any {
 	var out []any
-	for _, one := range c.conditions {
-		out = append(out, one)
+	for _, condition := range c.conditions {
+		out = append(out, condition)
 	}
 	return out
 }

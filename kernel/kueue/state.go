@@ -62,8 +62,8 @@ func Read(w *unstructured.Unstructured) State {
 		s.Message = conditions.message(quotaReserved)
 	}
 	assignments, _, _ := unstructured.NestedSlice(w.Object, "status", "admission", "podSetAssignments")
-	for _, one := range assignments {
-		m, _ := one.(map[string]any)
+	for _, assignment := range assignments {
+		m, _ := assignment.(map[string]any)
 		name, _ := m["name"].(string)
 		if count, ok := m["count"].(int64); ok {
 			s.Counts[name] = int(count)
@@ -76,8 +76,8 @@ func Read(w *unstructured.Unstructured) State {
 // waitsForChecks says which admission checks are not ready.
 func waitsForChecks(w *unstructured.Unstructured) string {
 	checks, _, _ := unstructured.NestedSlice(w.Object, "status", "admissionChecks")
-	for _, one := range checks {
-		m, _ := one.(map[string]any)
+	for _, check := range checks {
+		m, _ := check.(map[string]any)
 		if m["state"] != "Ready" {
 			return fmt.Sprintf("admission check %v is %v: %v", m["name"], m["state"], m["message"])
 		}
@@ -103,8 +103,8 @@ type conditions []map[string]any
 func conditionsOf(w *unstructured.Unstructured) conditions {
 	list, _, _ := unstructured.NestedSlice(w.Object, "status", "conditions")
 	var out conditions
-	for _, one := range list {
-		if m, ok := one.(map[string]any); ok {
+	for _, condition := range list {
+		if m, ok := condition.(map[string]any); ok {
 			out = append(out, m)
 		}
 	}

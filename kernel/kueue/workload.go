@@ -43,7 +43,7 @@ func Key(job *v1beta1.GenericJob) *unstructured.Unstructured {
 	return w
 }
 
-// Workload returns the job's. Priority is the value of its priority class; nil without one.
+// Workload returns the Workload that a job needs. Priority is the value of its priority class; nil without one.
 func Workload(job *v1beta1.GenericJob, in v1beta1.KueueScheduler, requests []Request, priority *int32) *unstructured.Unstructured {
 	w := Key(job)
 	w.SetLabels(map[string]string{labelJobUID: string(job.UID), v1beta1.LabelJobUID: string(job.UID), v1beta1.LabelJobName: job.Name})
@@ -59,12 +59,12 @@ func Workload(job *v1beta1.GenericJob, in v1beta1.KueueScheduler, requests []Req
 	if len(requests) > 0 && len(requests[0].Avoids) > 0 {
 		w.SetAnnotations(map[string]string{v1beta1.AnnotationAvoids: strings.Join(requests[0].Avoids, ",")})
 	}
-	of := map[string]any{"queueName": in.QueueName, "active": true, "podSets": sets}
+	body := map[string]any{"queueName": in.QueueName, "active": true, "podSets": sets}
 	if in.PriorityClass != "" && priority != nil {
-		of["priority"] = int64(*priority)
-		of["priorityClassRef"] = map[string]any{"group": "kueue.x-k8s.io", "kind": "WorkloadPriorityClass", "name": in.PriorityClass}
+		body["priority"] = int64(*priority)
+		body["priorityClassRef"] = map[string]any{"group": "kueue.x-k8s.io", "kind": "WorkloadPriorityClass", "name": in.PriorityClass}
 	}
-	w.Object["spec"] = of
+	w.Object["spec"] = body
 	return w
 }
 
@@ -87,8 +87,8 @@ func (p Request) template() map[string]any {
 // Same reports whether a Workload asks for the same as another: the same quota in the same queue, with the same priority class. What it has
 // given back makes no difference. What an admin has changed beside that is his.
 func Same(have, want *unstructured.Unstructured) bool {
-	if text(have, "spec", "queueName") != text(want, "spec", "queueName") ||
-		text(have, "spec", "priorityClassRef", "name") != text(want, "spec", "priorityClassRef", "name") {
+	if stringAt(have, "spec", "queueName") != stringAt(want, "spec", "queueName") ||
+		stringAt(have, "spec", "priorityClassRef", "name") != stringAt(want, "spec", "priorityClassRef", "name") {
 		return false
 	}
 	wanted, given := map[string]podSet{}, givenBack(have)
@@ -130,8 +130,8 @@ func (s podSet) asksLike(o podSet) bool {
 func setsOf(w *unstructured.Unstructured) []podSet {
 	list, _, _ := unstructured.NestedSlice(w.Object, "spec", "podSets")
 	var out []podSet
-	for _, one := range list {
-		m, _ := one.(map[string]any)
+	for _, set := range list {
+		m, _ := set.(map[string]any)
 		var s podSet
 		s.name, _ = m["name"].(string)
 		s.count, _ = m["count"].(int64)
@@ -152,7 +152,7 @@ func setOf(w *unstructured.Unstructured, replicaType string) podSet {
 	return podSet{}
 }
 
-func text(w *unstructured.Unstructured, path ...string) string {
+func stringAt(w *unstructured.Unstructured, path ...string) string {
 	s, _, _ := unstructured.NestedString(w.Object, path...)
 	return s
 }

@@ -44,7 +44,8 @@ type Ledger struct {
 	resumed        bool                 // this draft has ended a pause of a job that had begun
 }
 
-// run is what the status says of the job as a whole, beside its phase and its end; see there.
+// run is what the status says of the job as a whole, beside its phase and its end. There the counts are jobAttempt, backoffCount, disruptionCount and
+// exceptedCount; clock has the rest.
 type run struct {
 	jobAttempt, countedRestarts, disruptions, excepted int32
 	clock

@@ -228,7 +228,7 @@ func readBack(text string) (s Failure, ok bool) {
 // set sets the field that a line tells, and reports whether it tells one.
 func set(known []field, line string) bool {
 	for _, f := range known {
-		if value, has := strings.CutPrefix(line, f.name+": "); has {
+		if value, ok := strings.CutPrefix(line, f.name+": "); ok {
 			*f.value = value
 			return true
 		}

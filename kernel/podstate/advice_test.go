@@ -69,7 +69,7 @@ func TestNoAdviceWhereTheCauseIsAnother(t *testing.T) {
 // The reason why an image cannot be pulled stands at the end of a long message.
 func TestATrimmedPodSaysWhyAnImageCannotBePulled(t *testing.T) {
 	long := "failed to pull and unpack image: " + strings.Repeat("x", 300) + ": lookup registry.exmple on 10.0.0.10:53: no such host"
-	pod := &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{{
+	pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: someContainers}, Status: corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{{
 		Name: "main", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: long}}}}}}
 	_, message := Judge{}.Waiting(Trim(pod))
 	require.Contains(t, message, "failed to pull and unpack image")
@@ -91,12 +91,13 @@ func TestAPodThatWaitsForAResourceClaimSaysSo(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			pod := Trim(&corev1.Pod{Spec: corev1.PodSpec{ResourceClaims: tc.claims}, Status: corev1.PodStatus{Phase: corev1.PodPending, ResourceClaimStatuses: tc.made}})
+			whole := &corev1.Pod{Spec: corev1.PodSpec{Containers: someContainers, ResourceClaims: tc.claims}, Status: corev1.PodStatus{Phase: corev1.PodPending, ResourceClaimStatuses: tc.made}}
+			pod := Trim(whole.DeepCopy())
 			_, message := Judge{}.Waiting(pod)
 			require.Equal(t, "the scheduler has not looked at its pod, which it does once "+tc.says, message)
 			require.Nil(t, Unheard([]*corev1.Pod{pod}), "that is no sign of a scheduler that does not run")
-			pod.Spec.NodeName = "node"
-			require.Empty(t, Trim(pod).Spec.ResourceClaims, "of a pod with a node nobody asks")
+			whole.Spec.NodeName = "node"
+			require.Empty(t, Trim(whole).Spec.ResourceClaims, "of a pod with a node nobody asks")
 		})
 	}
 }

@@ -54,7 +54,7 @@ func CanGoOn(pod *corev1.Pod) bool {
 
 // ofBehind says what a pod means whose code may be of an earlier attempt. If the code has done its work, that counts, and the replica takes part in no
 // later attempt; unless its policy is Always.
-func (j Judge) ofBehind(p Pod, isToStop bool, numbers *Numbers, r Replica) State {
+func (j Judge) ofBehind(p Pod, numbers *Numbers, isToStop bool, r Replica) State {
 	switch {
 	case numbers.Order != nil && !r.Always && j.mayHaveWorked(p, isToStop, r.RunsAgain):
 		return j.ofEnded(p, isToStop, r.RunsAgain)
@@ -69,12 +69,12 @@ func (j Judge) ofBehind(p Pod, isToStop bool, numbers *Numbers, r Replica) State
 
 // ofObsolete says what a pod means that is to be replaced, alone or with all others. Restarts in place have not helped, or it has not stopped in
 // time. If its code has done its work all the same, or does it before the stop, the work counts.
-func (j Judge) ofObsolete(pod Pod, r Replica) State {
-	if !pod.HasEnded() {
-		return j.ofLiving(pod.Pod, true)
+func (j Judge) ofObsolete(p Pod, r Replica) State {
+	if !p.HasEnded() {
+		return j.ofLiving(p.Pod, true)
 	}
-	if !r.Always && j.mayHaveWorked(pod, true, r.RunsAgain) {
-		return j.ofEnded(pod, true, r.RunsAgain)
+	if !r.Always && j.mayHaveWorked(p, true, r.RunsAgain) {
+		return j.ofEnded(p, true, r.RunsAgain)
 	}
 	return Superseded
 }

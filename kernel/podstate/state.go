@@ -140,7 +140,7 @@ func (j Judge) Of(pod Pod, numbers *Numbers, r Replica) State {
 	case r.Obsolete:
 		return Superseded // the ledger has moved past it
 	case numbers.IsBehind(r.Attempt, r.BarrierIsOpen):
-		return j.ofBehind(pod, isToStop, numbers, r)
+		return j.ofBehind(pod, numbers, isToStop, r)
 	case !isToStop && pod.Exits() > r.Exits && !j.mayHaveWorked(pod, isToStop, r.RunsAgain):
 		return FailedInPod // Behind comes before it: an end in a pod that is behind is not of the present attempt
 	case pod.HasEnded():
@@ -158,16 +158,16 @@ func IsToStop(pod *corev1.Pod, numbers *Numbers, modeGeneration int) bool {
 }
 
 // mayHaveWorked reports whether the pod has ended, and its replica has done its work, or has done it unless the phase will say otherwise.
-func (j Judge) mayHaveWorked(p Pod, isToStop, again bool) bool {
-	return p.HasEnded() && slices.Contains([]State{Succeeded, Alive, AwaitingPhase}, j.ofEnded(p, isToStop, again))
+func (j Judge) mayHaveWorked(p Pod, isToStop, runsAgain bool) bool {
+	return p.HasEnded() && slices.Contains([]State{Succeeded, Alive, AwaitingPhase}, j.ofEnded(p, isToStop, runsAgain))
 }
 
 // ofEnded says what a pod that has ended means. It is Alive or AwaitingPhase if its phase has yet to say whether it succeeded.
-func (j Judge) ofEnded(p Pod, isToStop, again bool) State {
+func (j Judge) ofEnded(p Pod, isToStop, runsAgain bool) State {
 	debug := IsDebug(p.Pod)
 	switch {
 	case !debug && p.hasSucceeded() && p.endedByItself():
-		return j.ofSuccess(p, isToStop, again)
+		return j.ofSuccess(p, isToStop, runsAgain)
 	case isToStop:
 		// Whatever fails while the job is being stopped for a pause or a change of mode fails because of that.
 		return Superseded
@@ -179,9 +179,9 @@ func (j Judge) ofEnded(p Pod, isToStop, again bool) State {
 }
 
 // ofSuccess says what a pod means whose code has exited with 0, and by itself as far as is known.
-func (j Judge) ofSuccess(p Pod, isToStop, again bool) State {
+func (j Judge) ofSuccess(p Pod, isToStop, runsAgain bool) State {
 	switch awaits := p.awaitsPhase() && !j.isLost(p.Pod); {
-	case isToStop && again:
+	case isToStop && runsAgain:
 		return Superseded // it will run again in the new mode
 	case awaits && isToStop:
 		return AwaitingPhase

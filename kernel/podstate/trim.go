@@ -25,8 +25,12 @@ const maxClaims = 8
 // kueueWorkload is the annotation of pods whose nodes Kueue chooses by a topology. Their node selectors say which nodes it has chosen.
 const kueueWorkload = "kueue.x-k8s.io/workload"
 
-// Trim reduces a pod, in place, to what the kernel reads. A cache of such pods takes a tenth of the memory.
+// Trim reduces a pod, in place, to what the kernel reads. A cache of such pods takes a tenth of the memory. An informer trims each pod of
+// its first list twice. The second time, that which says what to keep is gone, so a trimmed pod stays as it is.
 func Trim(pod *corev1.Pod) *corev1.Pod {
+	if wasTrimmed(pod) {
+		return pod
+	}
 	kept := metav1.ObjectMeta{
 		Name: pod.Name, Namespace: pod.Namespace, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
 		CreationTimestamp: pod.CreationTimestamp, DeletionTimestamp: pod.DeletionTimestamp,
@@ -50,6 +54,9 @@ func Trim(pod *corev1.Pod) *corev1.Pod {
 	*pod = corev1.Pod{ObjectMeta: kept, Status: status, Spec: trimSpec(pod)}
 	return pod
 }
+
+// wasTrimmed reports whether a pod was trimmed before: any other has containers.
+func wasTrimmed(pod *corev1.Pod) bool { return len(pod.Spec.Containers) == 0 }
 
 // trimSpec reduces a pod's spec to what says where it runs and what it waits for.
 func trimSpec(pod *corev1.Pod) corev1.PodSpec {
@@ -92,11 +99,11 @@ func trimConditions(pod *corev1.Pod) []corev1.PodCondition {
 	return kept
 }
 
-// isProbed reports whether a pod may be not Ready though its containers run. For other pods the condition says the same as the phase and the containers. A
-// pod without containers was trimmed before.
+// isProbed reports whether a pod may be not Ready though its containers run. For other pods the condition says the same as the phase and the containers.
+// Among init containers only sidecars can have probes.
 func isProbed(pod *corev1.Pod) bool {
-	return len(pod.Spec.ReadinessGates) > 0 || len(pod.Spec.Containers) == 0 ||
-		slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.ReadinessProbe != nil })
+	by := func(c corev1.Container) bool { return c.ReadinessProbe != nil || c.StartupProbe != nil }
+	return len(pod.Spec.ReadinessGates) > 0 || slices.ContainsFunc(pod.Spec.Containers, by) || slices.ContainsFunc(pod.Spec.InitContainers, by)
 }
 
 func chosen(in map[string]string, keys ...string) map[string]string {

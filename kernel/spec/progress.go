@@ -43,7 +43,7 @@ func Progress(s *v1beta1.GenericJobSpec) *ProgressLine {
 	case p != nil && p.Stdout != "":
 		return &ProgressLine{Pattern: p.Stdout}
 	case p != nil:
-		if line, has := presets[p.Preset]; has {
+		if line, ok := presets[p.Preset]; ok {
 			return &line
 		}
 		return nil // a preset of a later version

@@ -30,8 +30,9 @@ import (
 //	$(service.<type>.hosts)      the short host names of all replicas of a type, with commas between them (extension)
 //	$(service.port[<name>])      a port of spec.service
 //
-// Other names stay as they are. Kubernetes expands $(VAR) of the container's own environment later, and a shell its $(command) and
-// $((sum)). Variables in these are expanded, too. $$(x) is Kubernetes' way to write a literal $(x), and stays for it too.
+// What is marked (extension) TensorStack's platform does not have. Other names stay as they are. Kubernetes expands $(VAR) of the container's own
+// environment later, and a shell its $(command) and $((sum)). Variables in these are expanded, too. $$(x) is Kubernetes' way to write a literal $(x),
+// and stays for it too.
 type Expander struct {
 	job   *v1beta1.GenericJob
 	n     map[string]int

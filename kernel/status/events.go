@@ -93,19 +93,28 @@ func (p *writer) deservesEvent(t v1beta1.JobConditionType) bool {
 
 // changes returns the events of what users have changed. The job goes on after a pause, its pods are made again, or it has another number of replicas.
 func (p *writer) changes() []Event {
-	if p.Verdict.Course != verdict.Run || p.Job.Status.StartTime == nil {
+	if p.Job.Status.StartTime == nil {
 		return nil
 	}
 	var list []Event
+	if p.Verdict.Course == verdict.Run {
+		list = p.changesOfRuns()
+	}
+	had, has := replicas(p.Job.Status.Aggregate), replicas(p.status.Aggregate)
+	if !p.Verdict.IsOver() && p.Verdict.Course != verdict.None && had > 0 && had != has {
+		list = append(list, NewEvent(false, v1beta1.ReasonScaled, fmt.Sprintf("The job has %d replicas now, and had %d.", has, had)))
+	}
+	return list
+}
+
+// changesOfRuns returns the changes that are told once the job runs.
+func (p *writer) changesOfRuns() (list []Event) {
 	before, after := Condition(p.Job.Status.Conditions, v1beta1.ConditionPaused), Condition(p.status.Conditions, v1beta1.ConditionPaused)
 	if before != nil && before.Reason != after.Reason {
 		list = append(list, NewEvent(false, v1beta1.ReasonResumed, "The job goes on after a pause."))
 	}
 	if p.Ledger.IsEdited() {
 		list = append(list, NewEvent(false, v1beta1.ReasonEdited, editedMessage))
-	}
-	if had, has := replicas(p.Job.Status.Aggregate), replicas(p.status.Aggregate); had > 0 && had != has {
-		list = append(list, NewEvent(false, v1beta1.ReasonScaled, fmt.Sprintf("The job has %d replicas now, and had %d.", has, had)))
 	}
 	return list
 }

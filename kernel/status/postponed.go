@@ -40,32 +40,32 @@ const firstStatusWithin = viewInterval + time.Second
 const mostReplicas = 100
 
 // PostponedFor returns how long the write of the status s may be postponed; 0 if s has anything that must be written now.
-func PostponedFor(p Findings, s *v1beta1.GenericJobStatus) time.Duration {
+func PostponedFor(f Findings, s *v1beta1.GenericJobStatus) time.Duration {
 	switch {
-	case p.SuccessMayVanish || p.Ledger == nil:
+	case f.SuccessMayVanish || f.Ledger == nil:
 		return 0
-	case p.Ledger.HasNoStatus():
-		return untilFirstStatus(p, s)
+	case f.Ledger.HasNoStatus():
+		return untilFirstStatus(f, s)
 	}
-	wait := untilView(p)
-	if wait > 0 && !equality.Semantic.DeepEqual(essence(&p.Job.Status), essence(s)) {
+	wait := untilView(f)
+	if wait > 0 && !equality.Semantic.DeepEqual(essence(&f.Job.Status), essence(s)) {
 		return 0
 	}
 	return wait
 }
 
 // untilView returns how long a change of the view has to wait; 0 if it need not.
-func untilView(p Findings) time.Duration {
-	last := p.Job.Status.LastUpdateTime
+func untilView(f Findings) time.Duration {
+	last := f.Job.Status.LastUpdateTime
 	if last == nil {
 		return 0
 	}
 	rows := 0
-	for i := range p.Job.Status.Tasks {
-		rows += len(p.Job.Status.Tasks[i].Replicas)
+	for i := range f.Job.Status.Tasks {
+		rows += len(f.Job.Status.Tasks[i].Replicas)
 	}
 	interval := max(viewInterval, time.Duration(rows)*viewIntervalOfRow)
-	wait := interval - p.Now.Sub(last.Time)
+	wait := interval - f.Now.Sub(last.Time)
 	if wait > interval {
 		return 0 // the clock was set back
 	}
@@ -118,21 +118,21 @@ func uncountOthers(s *v1beta1.GenericJobStatus) {
 }
 
 // untilFirstStatus returns how long the first status of the job may wait; 0 if it must be written now.
-func untilFirstStatus(p Findings, s *v1beta1.GenericJobStatus) time.Duration {
-	age := p.Now.Sub(p.Job.CreationTimestamp.Time)
+func untilFirstStatus(f Findings, s *v1beta1.GenericJobStatus) time.Duration {
+	age := f.Now.Sub(f.Job.CreationTimestamp.Time)
 	replicas := 0
-	for _, t := range p.Ledger.ReplicaTypes() {
+	for _, t := range f.Ledger.ReplicaTypes() {
 		replicas += t.N
 	}
-	if age < 0 || age >= firstStatusWithin || replicas > mostReplicas || !onlyBegins(p, s) {
+	if age < 0 || age >= firstStatusWithin || replicas > mostReplicas || !onlyBegins(f, s) {
 		return 0
 	}
 	return firstStatusWithin - age
 }
 
 // onlyBegins reports whether the status of this reconcile says no more, beside the view of the pods, than that the job begins.
-func onlyBegins(p Findings, s *v1beta1.GenericJobStatus) bool {
-	if p.Verdict.Course != verdict.Run || p.Ledger.IsEdited() || Condition(s.Conditions, v1beta1.ConditionBlocked) != nil {
+func onlyBegins(f Findings, s *v1beta1.GenericJobStatus) bool {
+	if f.Verdict.Course != verdict.Run || f.Ledger.IsEdited() || Condition(s.Conditions, v1beta1.ConditionBlocked) != nil {
 		return false
 	}
 	rest := essence(s)
@@ -141,7 +141,7 @@ func onlyBegins(p Findings, s *v1beta1.GenericJobStatus) bool {
 		rest.Phase = v1beta1.JobPending
 	}
 	return equality.Semantic.DeepEqual(rest, v1beta1.GenericJobStatus{
-		ObservedGeneration: p.Job.Generation, Phase: v1beta1.JobPending, Mode: spec.ModeImmediate, StartTime: s.StartTime,
+		ObservedGeneration: f.Job.Generation, Phase: v1beta1.JobPending, Mode: spec.ModeImmediate, StartTime: s.StartTime,
 		LedgerVersion: v1beta1.LedgerVersion,
 	})
 }

@@ -123,9 +123,9 @@ func OftenRejectedPod(why string, streak int, message string) string {
 const NoRestartsLeft = "no restarts are left"
 
 // FailedForGood says of a replica that has ended why it is not run again.
-func FailedForGood(a *ledger.Account, counted, withinLimit bool) string {
+func FailedForGood(a *ledger.Account, disrupted, withinLimit bool) string {
 	switch policy := a.Policy.Kind; {
-	case !counted:
+	case disrupted:
 		return fmt.Sprintf("its restart policy is Never, so it failed (%s)", v1beta1.ReasonDisrupted)
 	case policy == v1beta1.RestartNever || policy == v1beta1.RestartExitCode && withinLimit:
 		return fmt.Sprintf("restart policy %s does not restart it", policy)

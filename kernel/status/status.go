@@ -68,49 +68,49 @@ type writer struct {
 
 // Of makes the status of a job after a reconcile, and the events that it justifies. Without news, Of returns the stored status and no events.
 func Of(f Findings) (s v1beta1.GenericJobStatus, events []Event, news bool) {
-	w := &writer{Findings: f, status: copyOf(&f.Job.Status)}
-	w.status.ObservedGeneration = f.Job.Generation
+	p := &writer{Findings: f, status: copyOf(&f.Job.Status)}
+	p.status.ObservedGeneration = f.Job.Generation
 	if f.Job.Status.CompletionTime == nil { // the ledger of a finished job is closed, and stays as its operator has written it
-		w.status.LedgerVersion = v1beta1.LedgerVersion
-		f.Ledger.Save(&w.status, f.Now)
-		w.status.NoProgress = f.NoProgress
+		p.status.LedgerVersion = v1beta1.LedgerVersion
+		f.Ledger.Save(&p.status, f.Now)
+		p.status.NoProgress = f.NoProgress
 	} else if f.First != f.Job.Status.FirstFailure {
-		w.status.History = f.Ledger.History()
+		p.status.History = f.Ledger.History()
 	}
 	switch {
 	case f.Verdict.EndsJob():
-		w.status.CompletionTime = &metav1.Time{Time: f.Now}
-		w.status.Phase = v1beta1.JobFailed
+		p.status.CompletionTime = &metav1.Time{Time: f.Now}
+		p.status.Phase = v1beta1.JobFailed
 		if f.Verdict.Course == verdict.Succeed {
-			w.status.Phase = v1beta1.JobSucceeded
+			p.status.Phase = v1beta1.JobSucceeded
 		}
 	case f.Ledger.WasResumed():
-		w.status.Phase = v1beta1.JobResuming
+		p.status.Phase = v1beta1.JobResuming
 	}
 	if f.Progress != nil {
-		w.status.Progress = f.Progress
+		p.status.Progress = f.Progress
 	}
-	w.reportFirst()
-	w.reportEnd()
-	w.keepFailures()
-	w.derive()
-	w.correctFirst()
-	return w.close()
+	p.reportFirst()
+	p.reportEnd()
+	p.keepFailures()
+	p.derive()
+	p.correctFirst()
+	return p.close()
 }
 
 // Unreadable makes the status of a job whose ledger cannot be read: it tells the problem and its remedy. Nothing else is safe for such a job, because somebody
 // has changed the ledger, or another build of the operator wrote it.
 func Unreadable(job *v1beta1.GenericJob, problem, remedy string, now time.Time) (s v1beta1.GenericJobStatus, events []Event, news bool) {
-	w := &writer{Findings: Findings{Job: job, Now: now}, status: copyOf(&job.Status)}
-	if w.status.CompletionTime == nil { // final is final
-		w.status.Phase = v1beta1.JobUnknown
+	p := &writer{Findings: Findings{Job: job, Now: now}, status: copyOf(&job.Status)}
+	if p.status.CompletionTime == nil { // final is final
+		p.status.Phase = v1beta1.JobUnknown
 	}
 	if job.Status.Phase == "" { // somebody has emptied the status: this build writes it anew
-		w.status.LedgerVersion = v1beta1.LedgerVersion
+		p.status.LedgerVersion = v1beta1.LedgerVersion
 	}
-	w.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonLedgerUnreadable,
+	p.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonLedgerUnreadable,
 		problem+". The operator does nothing for this job "+remedy+".")
-	return w.close()
+	return p.close()
 }
 
 // close dates the status if it says anything new.

@@ -59,8 +59,8 @@ func (d *Definition) each(f func(path string, e *expression)) {
 }
 
 func (n *node) each(f func(path string, e *expression)) {
-	if n.whole != nil {
-		f(n.path, n.whole)
+	if n.expression != nil {
+		f(n.path, n.expression)
 	}
 	for _, p := range n.text {
 		if p.expression != nil {
@@ -113,7 +113,7 @@ func (c *reviewer) mayLack(of *cel.Type, name string) bool {
 	return f != nil && !f.Required && (name != "spec" || !strings.HasSuffix(of.TypeName(), ".template")) // no pod can be made of a template without one
 }
 
-// askedIn are the fields of which an expression asks whether they are there, by has() or .?, itself or in a variable.
+// askedIn returns the fields of which an expression asks whether they are there, by has() or .?, itself or in a variable.
 func (c *reviewer) askedIn(e *expression) []string {
 	if known, ok := c.asked[e]; ok {
 		return known
@@ -138,7 +138,7 @@ func (c *reviewer) askedIn(e *expression) []string {
 	return c.asked[e]
 }
 
-// variable is the expression of a variable; nil if the name is none.
+// variable returns the expression of a variable; nil if the name is none.
 func (c *reviewer) variable(name string) *expression {
 	for _, v := range c.variables {
 		if nameVariables+v.name == name {
@@ -181,7 +181,7 @@ func (c *reviewer) containers(path string, e *expression) {
 	})
 }
 
-// lookedFor are the containers that an expression looks for. Only those that it can do without count if careful.
+// lookedFor returns the containers that an expression looks for. Only those that it can do without count if careful.
 func lookedFor(e *expression, careful bool) (names []string) {
 	e.visit(func(part ast.Expr) {
 		found := part
@@ -218,7 +218,7 @@ func (c *reviewer) isOfJob(e ast.Expr) bool {
 	}
 }
 
-// literalText is a text that stands in an expression.
+// literalText returns a text that stands in an expression.
 func literalText(e ast.Expr) (string, bool) {
 	value, ok := literalOf(e)
 	text, isText := value.(string)

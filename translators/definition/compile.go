@@ -17,18 +17,18 @@ import (
 // Compile makes of a job what shall run for it. An error names the place in the definition, unless it is that of a validation,
 // whose message is for the user. The time to live of a job is in the program even then.
 func (d *Definition) Compile(job *Job) (framework.Program, error) {
-	run, err := d.begin(job)
+	r, err := d.begin(job)
 	if err != nil {
 		return framework.Program{}, err
 	}
-	program, err := run.program(job)
+	program, err := r.program(job)
 	if err != nil {
-		return framework.Program{TTLSecondsAfterFinished: run.anew().timeToLive()}, err
+		return framework.Program{TTLSecondsAfterFinished: r.anew().timeToLive()}, err
 	}
 	return program, nil
 }
 
-// program is what a job becomes.
+// program returns what a job becomes.
 func (r *run) program(job *Job) (framework.Program, error) {
 	program := framework.Program{}
 	for _, v := range r.validations {
@@ -108,7 +108,7 @@ func (r *run) ResolveName(name string) (any, bool) {
 // Parent implements interpreter.Activation.
 func (r *run) Parent() interpreter.Activation { return nil }
 
-// placed is an error with the place of the expression that it came from, unless it has one.
+// placed returns an error with the place of the expression that it came from, unless it has one.
 func placed(path string, err error) error {
 	var has *placedError
 	if errors.As(err, &has) {
@@ -134,7 +134,7 @@ func IsDefinitionError(err error) bool {
 // Unwrap returns what was wrong there.
 func (e *placedError) Unwrap() error { return e.err }
 
-// value is that of an expression. All expressions of a job share what they may cost.
+// value returns that of an expression. All expressions of a job share what they may cost.
 func (r *run) value(path string, e *expression) (ref.Val, error) {
 	value, details, err := e.program.Eval(r)
 	r.cost += costOfRun(details)
@@ -173,7 +173,7 @@ func (r *run) validate(v validation) error {
 	return errors.New(message)
 }
 
-// words is the text that a node becomes.
+// words returns the text that a node becomes.
 func (r *run) words(n *node) (string, error) {
 	value, err := r.plain(n)
 	if err != nil {
@@ -186,11 +186,11 @@ func (r *run) words(n *node) (string, error) {
 	return text, nil
 }
 
-// plain is what a node becomes, nil if it is left out.
+// plain returns what a node becomes, nil if it is left out.
 func (r *run) plain(n *node) (any, error) {
-	switch n.is {
-	case isWhole:
-		return r.whole(n.path, n.whole)
+	switch n.shape {
+	case isExpression:
+		return r.plainValue(n.path, n.expression)
 	case isText:
 		return r.text(n)
 	case isObject:
@@ -202,8 +202,8 @@ func (r *run) plain(n *node) (any, error) {
 	}
 }
 
-// whole is the value of an expression.
-func (r *run) whole(path string, e *expression) (any, error) {
+// plainValue returns the value of an expression as JSON has it.
+func (r *run) plainValue(path string, e *expression) (any, error) {
 	value, err := r.value(path, e)
 	if err != nil {
 		return nil, err

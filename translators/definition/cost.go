@@ -43,7 +43,7 @@ func (estimator) EstimateCallCost(_, overload string, _ *checker.AstNode, _ []ch
 	return &checker.CallEstimate{CostEstimate: checker.CostEstimate{Max: assumedCall}}
 }
 
-// at is the type of what stands at a path; nil if nothing is known of it.
+// at returns the type of what stands at a path; nil if nothing is known of it.
 func (e estimator) at(path []string) *apiservercel.DeclType {
 	if len(path) == 0 {
 		return nil

@@ -16,7 +16,7 @@ import (
 	"github.com/genericjob/genericjob/deploy/crd"
 )
 
-// CRDFor is the CRD of a definition that brings the schema of its kind; nil if it brings none. The error are MistakesError.
+// CRDFor returns the CRD of a definition that brings the schema of its kind; nil if it brings none. The error is a MistakesError.
 func CRDFor(spec *v1beta1.TrainingFrameworkSpec) (*apiextensionsv1.CustomResourceDefinition, error) {
 	if spec.Schema == nil {
 		return nil, nil
@@ -49,7 +49,7 @@ func CRDFor(spec *v1beta1.TrainingFrameworkSpec) (*apiextensionsv1.CustomResourc
 // CRDName returns the name of the CRD that the operator makes for a kind. Most CRDs that others make are named so, too.
 func CRDName(kind, group string) string { return strings.ToLower(kind) + "s." + group }
 
-// crdOf is the CRD of a kind of training jobs.
+// crdOf returns the CRD of a kind of training jobs.
 func crdOf(kind v1beta1.FrameworkKind, spec *apiextensionsv1.JSONSchemaProps, known *shared) (*apiextensionsv1.CustomResourceDefinition, error) {
 	lower := strings.ToLower(kind.Kind)
 	out := &apiextensionsv1.CustomResourceDefinition{

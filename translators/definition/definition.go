@@ -111,7 +111,7 @@ func (d *Definition) forbid(r *reader) {
 	}
 }
 
-// RevisionOf is a name that is made of all that a definition says.
+// RevisionOf returns a name that is made of all that a definition says.
 func RevisionOf(spec *v1beta1.TrainingFrameworkSpec) string {
 	raw, err := json.Marshal(canonical(spec))
 	if err != nil {
@@ -120,7 +120,7 @@ func RevisionOf(spec *v1beta1.TrainingFrameworkSpec) string {
 	return v1beta1.Hash5("definition", string(raw)) + v1beta1.Hash5(string(raw), "definition")
 }
 
-// canonical is a definition as a map: of the same content, in whatever order its fields were written.
+// canonical returns a definition as a map: of the same content, in whatever order its fields were written.
 func canonical(spec *v1beta1.TrainingFrameworkSpec) any {
 	var out any
 	if raw, err := json.Marshal(spec); err != nil || json.Unmarshal(raw, &out) != nil {
@@ -136,7 +136,7 @@ func (r *reader) one(path, text string, into reflect.Type) *expression {
 		r.wrong(path, "%v", err)
 		return nil
 	}
-	if where, problem := r.mismatch(e.is, into); problem != "" {
+	if where, problem := r.mismatch(e.resultType, into); problem != "" {
 		r.wrong(path, "this%s %s", where, problem)
 	}
 	return e
@@ -147,14 +147,14 @@ func (d *Definition) readVariables(r *reader, list []v1beta1.FrameworkVariable) 
 	for i, v := range list {
 		path := fmt.Sprintf("spec.variables[%d].expression", i)
 		e, err := r.expression(v.Expression)
-		is := cel.DynType // so that its users are not wrong for its sake
+		resultType := cel.DynType // so that its users are not wrong for its sake
 		if err != nil {
 			r.wrong(path, "%v", err)
 		} else {
-			is = e.is
+			resultType = e.resultType
 			d.variables = append(d.variables, variable{v.Name, path, e})
 		}
-		env, err := r.with(nameVariables+v.Name, is)
+		env, err := r.with(nameVariables+v.Name, resultType)
 		if err != nil {
 			r.wrong(path, "%v", err)
 			continue

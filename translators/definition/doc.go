@@ -8,5 +8,22 @@
 //   - An expression reaches nothing but the job: no cluster, no clock, no other object. What it makes is the spec of the job's
 //     own GenericJob and the texts of its own ConfigMap.
 //
+// The files:
+//
+//	reading a definition
+//	  definition.go                     all of a definition, and its revision
+//	  template.go, text.go              templates, and texts with expressions
+//	  environment.go, functions.go      expressions, and what they may call
+//	  schema.go, fits.go                types of what expressions read, and of what they make
+//	  cost.go                           what an expression may cost
+//	  check.go, literals.go             what would fail jobs
+//	running it
+//	  compile.go, values.go             a job's expressions, and their values as JSON
+//	  genericjob.go, policy.go          the spec and the run policy of the GenericJob
+//	  status.go                         the job's own status
+//	the kind of its jobs
+//	  job.go                            a job of any kind
+//	  crd.go, narrower.go               the CRD of a kind that a definition brings, and what its next schema takes away
+//
 // Begin with definition.go, how a definition is read and checked. Then read compile.go, how a job is compiled, and status.go, how its status is mirrored.
 package definition

@@ -85,7 +85,7 @@ func newEnvironment(variables map[string]*apiservercel.DeclType) (*environment, 
 	return &environment{full, types, variables}, err
 }
 
-// jobEnvironment is where expressions about a job are checked.
+// jobEnvironment returns the environment of expressions about a job.
 func jobEnvironment(s Schemas, hasData bool) (*environment, error) {
 	job := object(map[string]*apiservercel.DeclType{
 		"name": apiservercel.StringType, "namespace": apiservercel.StringType, "spec": typeOfSchema(s.Spec),
@@ -97,7 +97,7 @@ func jobEnvironment(s Schemas, hasData bool) (*environment, error) {
 	return newEnvironment(variables)
 }
 
-// with is the environment with one variable more.
+// with returns the environment with one variable more.
 func (e *environment) with(name string, t *cel.Type) (*environment, error) {
 	more, err := e.Extend(cel.Variable(name, t))
 	return &environment{more, e.types, e.variables}, err
@@ -105,10 +105,10 @@ func (e *environment) with(name string, t *cel.Type) (*environment, error) {
 
 // expression is one that was checked.
 type expression struct {
-	text    string
-	program cel.Program
-	checked *ast.AST
-	is      *cel.Type
+	text       string
+	program    cel.Program
+	checked    *ast.AST
+	resultType *cel.Type
 }
 
 // expression checks one.
@@ -149,7 +149,7 @@ func freePattern(checked *cel.Ast) (found error) {
 	return found
 }
 
-// shorter are the mistakes of an expression, each with its place and without the picture of it.
+// shorter returns the mistakes of an expression, each with its place and without the picture of it.
 func shorter(issues *cel.Issues) string {
 	var list []string
 	for _, e := range issues.Errors() {

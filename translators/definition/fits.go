@@ -14,19 +14,19 @@ import (
 // fits notes a mistake if what a node becomes does not fit into a Go type.
 func (r *reader) fits(n *node, into reflect.Type) {
 	what := "this"
-	if n.is == isWhole {
-		what = "${" + n.whole.text + "}"
+	if n.shape == isExpression {
+		what = "${" + n.expression.text + "}"
 	}
 	if where, problem := r.mismatch(n.celType(), into); problem != "" {
 		r.wrong(n.path, "%s%s %s", what, where, problem)
 	}
 }
 
-// celType is the type of what a node becomes, nil for null.
+// celType returns the type of what a node becomes, nil for null.
 func (n *node) celType() *cel.Type {
-	switch n.is {
-	case isWhole:
-		return n.whole.is
+	switch n.shape {
+	case isExpression:
+		return n.expression.resultType
 	case isText:
 		return cel.StringType
 	case isObject:
@@ -41,34 +41,34 @@ func (n *node) celType() *cel.Type {
 }
 
 // mismatch says where and why values of a CEL type are none of a Go type; "" if they may be.
-func (r *reader) mismatch(is *cel.Type, into reflect.Type) (where, problem string) {
-	is, into = withoutOptional(is), withoutPointers(into)
-	if open(is) || into == nil || into.Kind() == reflect.Interface {
+func (r *reader) mismatch(from *cel.Type, into reflect.Type) (where, problem string) {
+	from, into = withoutOptional(from), withoutPointers(into)
+	if open(from) || into == nil || into.Kind() == reflect.Interface {
 		return "", ""
 	}
 	if reflect.PointerTo(into).Implements(unmarshaler) {
-		if !writable(is) {
-			return "", fmt.Sprintf("is of type %s, but a text or number is wanted", is)
+		if !writable(from) {
+			return "", fmt.Sprintf("is of type %s, but a text or number is wanted", from)
 		}
 		return "", ""
 	}
-	if !slices.Contains(wants(into), is.Kind()) {
-		return "", fmt.Sprintf("is of type %s, but a %s is wanted", is, nameOf(into))
+	if !slices.Contains(wants(into), from.Kind()) {
+		return "", fmt.Sprintf("is of type %s, but a %s is wanted", from, nameOf(into))
 	}
-	return r.mismatchInside(is, into)
+	return r.mismatchInside(from, into)
 }
 
 // mismatchInside looks at what a list, map or object consists of.
-func (r *reader) mismatchInside(is *cel.Type, into reflect.Type) (where, problem string) {
+func (r *reader) mismatchInside(from *cel.Type, into reflect.Type) (where, problem string) {
 	switch {
-	case is.Kind() == cel.ListKind:
-		where, problem = r.mismatch(is.Parameters()[0], into.Elem())
+	case from.Kind() == cel.ListKind:
+		where, problem = r.mismatch(from.Parameters()[0], into.Elem())
 		return "[]" + where, problem
-	case is.Kind() == cel.MapKind && into.Kind() == reflect.Map:
-		where, problem = r.mismatch(is.Parameters()[1], into.Elem())
+	case from.Kind() == cel.MapKind && into.Kind() == reflect.Map:
+		where, problem = r.mismatch(from.Parameters()[1], into.Elem())
 		return "{}" + where, problem
-	case is.Kind() == cel.StructKind:
-		return r.mismatchOfObject(is, into)
+	case from.Kind() == cel.StructKind:
+		return r.mismatchOfObject(from, into)
 	default:
 		return "", ""
 	}
@@ -88,13 +88,13 @@ func withoutPointers(t reflect.Type) reflect.Type {
 	return t
 }
 
-// open says that a type says nothing of its values.
+// open reports whether a type says nothing of its values.
 func open(t *cel.Type) bool {
 	return t == nil || t.Kind() == cel.DynKind || t.Kind() == cel.AnyKind || t.Kind() == cel.NullTypeKind
 }
 
-func (r *reader) mismatchOfObject(is *cel.Type, into reflect.Type) (where, problem string) {
-	declared, _ := r.types.FindDeclType(is.TypeName())
+func (r *reader) mismatchOfObject(from *cel.Type, into reflect.Type) (where, problem string) {
+	declared, _ := r.types.FindDeclType(from.TypeName())
 	if declared == nil {
 		return "", ""
 	}
@@ -110,7 +110,7 @@ func (r *reader) mismatchOfObject(is *cel.Type, into reflect.Type) (where, probl
 	return "", ""
 }
 
-// wants are the kinds of CEL's whose values fit into a Go type.
+// wants returns the kinds of CEL's whose values fit into a Go type.
 func wants(t reflect.Type) []cel.Kind {
 	switch {
 	case t.Kind() == reflect.String, t == reflect.TypeFor[[]byte]():
@@ -143,7 +143,7 @@ func nameOf(t reflect.Type) string {
 	}
 }
 
-// member is the type of a field of a Go type; nil is any, and false that there is none.
+// member returns the type of a field of a Go type; nil for any type, and false if there is no such field.
 func member(t reflect.Type, name string) (reflect.Type, bool) {
 	t = withoutPointers(t)
 	switch {

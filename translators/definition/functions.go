@@ -15,7 +15,7 @@ import (
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// functions are what expressions have beside CEL's own: those of package framework under the same names, and some about texts,
+// functions returns what expressions have beside CEL's own: those of package framework under the same names, and some about texts,
 // which are bounded here.
 func functions() []cel.EnvOption {
 	text, texts, number := cel.StringType, cel.ListType(cel.StringType), cel.IntType
@@ -63,7 +63,7 @@ func bound(name string, f native) func(...ref.Val) ref.Val {
 		if err != nil {
 			return types.NewErr("%s: %w", name, err)
 		}
-		if made, ok := out.(*template); ok {
+		if made, ok := out.(*podTemplateValue); ok {
 			for _, arg := range args {
 				made.cost += costOf(arg) // it consists of these, and need not be measured
 			}
@@ -80,7 +80,7 @@ func textOf(v ref.Val) string {
 	return s
 }
 
-// portOf is the number of a port.
+// portOf returns the number of a port.
 func portOf(v ref.Val) (int32, error) {
 	n, _ := v.Value().(int64)
 	if n < 1 || n > 65535 {
@@ -89,8 +89,8 @@ func portOf(v ref.Val) (int32, error) {
 	return int32(n), nil
 }
 
-// in finds a container of a template, of which it makes a copy.
-func in(v, name ref.Val) (*corev1.PodTemplateSpec, *corev1.Container, error) {
+// containerIn finds a container of a template, of which it makes a copy.
+func containerIn(v, name ref.Val) (*corev1.PodTemplateSpec, *corev1.Container, error) {
 	t, err := templateOf(v)
 	if err != nil {
 		return nil, nil, err
@@ -123,11 +123,11 @@ func setMainContainer(a []ref.Val) (any, error) {
 	}
 	t = t.DeepCopy()
 	framework.SetMainContainer(t, textOf(a[1]))
-	return &template{spec: t}, nil
+	return &podTemplateValue{spec: t}, nil
 }
 
 func setsEnv(a []ref.Val) (any, error) {
-	_, c, err := in(a[0], a[1])
+	_, c, err := containerIn(a[0], a[1])
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func setsEnv(a []ref.Val) (any, error) {
 }
 
 func putEnvFirst(a []ref.Val) (any, error) {
-	t, c, err := in(a[0], a[1])
+	t, c, err := containerIn(a[0], a[1])
 	if err != nil {
 		return nil, err
 	}
@@ -150,11 +150,11 @@ func putEnvFirst(a []ref.Val) (any, error) {
 		return nil, err
 	}
 	framework.PutEnvFirst(c, env.Variables...)
-	return &template{spec: t}, nil
+	return &podTemplateValue{spec: t}, nil
 }
 
 func ensurePort(a []ref.Val) (any, error) {
-	t, c, err := in(a[0], a[1])
+	t, c, err := containerIn(a[0], a[1])
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +163,7 @@ func ensurePort(a []ref.Val) (any, error) {
 		return nil, err
 	}
 	framework.EnsurePort(c, textOf(a[2]), number)
-	return &template{spec: t}, nil
+	return &podTemplateValue{spec: t}, nil
 }
 
 // merge adds what a patch says: a strategic merge patch, as kubectl patch makes it. Containers, volumes and variables are told apart by
@@ -190,15 +190,15 @@ func merge(a []ref.Val) (any, error) {
 		return nil, err
 	}
 	out := &corev1.PodTemplateSpec{}
-	return &template{spec: out}, decode(merged, out)
+	return &podTemplateValue{spec: out}, decode(merged, out)
 }
 
-// costOfMerge is what it costs to look for each entry of a list of the patch in one of the template.
+// costOfMerge returns what it costs to look for each entry of a list of the patch in one of the template.
 func costOfMerge(a []ref.Val) uint64 { return costOf(a[0]) / 10 * (costOf(a[1]) / 10) }
 
-// portNumber is the number that ensurePort makes sure of.
+// portNumber returns the number that ensurePort makes sure of.
 func portNumber(a []ref.Val) (any, error) {
-	_, c, err := in(a[0], a[1])
+	_, c, err := containerIn(a[0], a[1])
 	if err != nil {
 		return nil, err
 	}
@@ -221,7 +221,7 @@ func anyOf(a []ref.Val) (any, error) {
 // maxRanks is how many replicas a job has at most.
 const maxRanks = 20_000
 
-// ranks are the numbers from 0 to n-1, for lists of hosts in files.
+// ranks returns the numbers from 0 to n-1, for lists of hosts in files.
 func ranks(a []ref.Val) (any, error) {
 	n, _ := a[0].Value().(int64)
 	if n < 0 || n > maxRanks {

@@ -37,12 +37,12 @@ func (r *run) spec(into *v1beta1.GenericJobSpec) error {
 }
 
 // take takes the templates that are kept out of the replica specs, whose places it tells.
-func take(object map[string]any) map[int]*template {
-	found := map[int]*template{}
+func take(object map[string]any) map[int]*podTemplateValue {
+	found := map[int]*podTemplateValue{}
 	list, _ := object["replicaSpecs"].([]any)
 	for i, one := range list {
 		replica, _ := one.(map[string]any)
-		if t, ok := replica["template"].(*template); ok {
+		if t, ok := replica["template"].(*podTemplateValue); ok {
 			found[i] = t
 			delete(replica, "template")
 		}

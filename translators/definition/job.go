@@ -59,7 +59,7 @@ func AddToScheme(s *runtime.Scheme, kind schema.GroupVersionKind) {
 	metav1.AddToGroupVersion(s, kind.GroupVersion())
 }
 
-// KindOf is the kind that a definition is about.
+// KindOf returns the kind that a definition is about.
 func KindOf(spec *v1beta1.TrainingFrameworkSpec) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: spec.Kind.Group, Version: spec.Kind.Version, Kind: spec.Kind.Kind}
 }

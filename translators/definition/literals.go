@@ -53,9 +53,9 @@ func (c *reviewer) literalNode(n *node, s *apiextensionsv1.JSONSchemaProps) {
 	if isOpen(s) {
 		return
 	}
-	switch n.is {
-	case isWhole:
-		c.literalExpression(n.path, n.whole.checked.Expr(), s)
+	switch n.shape {
+	case isExpression:
+		c.literalExpression(n.path, n.expression.checked.Expr(), s)
 	case isValue:
 		c.literalValue(n.path, n.value, s)
 	case isText:
@@ -82,7 +82,7 @@ func (c *reviewer) literalNode(n *node, s *apiextensionsv1.JSONSchemaProps) {
 	}
 }
 
-// fieldOf is the schema of a field, nil if nothing is known of it.
+// fieldOf returns the schema of a field, nil if nothing is known of it.
 func fieldOf(s *apiextensionsv1.JSONSchemaProps, name string) *apiextensionsv1.JSONSchemaProps {
 	return cmp.Or(property(s, name), valuesOf(s))
 }

@@ -5,7 +5,7 @@ import (
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// anew is a run of the same job that has cost nothing yet, and in which no variable is known.
+// anew returns a run of the same job that has cost nothing yet, and in which no variable is known.
 func (r *run) anew() *run {
 	known := map[string]any{nameJob: r.known[nameJob]}
 	if data, ok := r.known[nameData]; ok {
@@ -20,7 +20,7 @@ func (r *run) timeToLive() *int32 {
 	if r.runPolicy == nil {
 		return nil
 	}
-	plain, err := r.whole("spec.runPolicy", r.runPolicy)
+	plain, err := r.plainValue("spec.runPolicy", r.runPolicy)
 	object, ok := plain.(map[string]any)
 	if err != nil || !ok {
 		return nil
@@ -39,7 +39,7 @@ func (r *run) policy(to *framework.Program) error {
 		return nil
 	}
 	const path = "spec.runPolicy"
-	plain, err := r.whole(path, r.runPolicy)
+	plain, err := r.plainValue(path, r.runPolicy)
 	if err != nil {
 		return err
 	}

@@ -64,7 +64,7 @@ func dictionary(of *apiservercel.DeclType, most *int64) *apiservercel.DeclType {
 	return apiservercel.NewMapType(apiservercel.StringType, of, ptr.Deref(most, noLimit))
 }
 
-// object is a type with fields, of which some are always there. Its name is given to it when it stands in its place.
+// object returns a type with fields, of which some are always there. Its name is given to it when it stands in its place.
 func object(fields map[string]*apiservercel.DeclType, required ...string) *apiservercel.DeclType {
 	out := map[string]*apiservercel.DeclField{}
 	for name, t := range fields {
@@ -73,7 +73,7 @@ func object(fields map[string]*apiservercel.DeclType, required ...string) *apise
 	return apiservercel.NewObjectType("object", out)
 }
 
-// typeOfSchema is the type of the values that a schema lets in. Dates and bytes are strings. What the schema leaves open is dyn,
+// typeOfSchema returns the type of the values that a schema lets in. Dates and bytes are strings. What the schema leaves open is dyn,
 // and so is a number, which JSON may write as an integer.
 func typeOfSchema(s *apiextensionsv1.JSONSchemaProps) *apiservercel.DeclType {
 	switch {
@@ -93,7 +93,7 @@ func typeOfSchema(s *apiextensionsv1.JSONSchemaProps) *apiservercel.DeclType {
 	return scalarOf(s)
 }
 
-// defaulted are the fields that the apiserver fills in.
+// defaulted returns the fields that the apiserver fills in.
 func defaulted(s *apiextensionsv1.JSONSchemaProps) (names []string) {
 	for name := range s.Properties {
 		if s.Properties[name].Default != nil {
@@ -123,7 +123,7 @@ var (
 	dates       = map[reflect.Type]bool{reflect.TypeFor[metav1.Time](): true, reflect.TypeFor[metav1.MicroTime](): true}
 )
 
-// typeOfGo is the type of the values that a Go type is written as.
+// typeOfGo returns the type of the values that a Go type is written as.
 func typeOfGo(t reflect.Type) *apiservercel.DeclType {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -156,7 +156,7 @@ func typeOfGo(t reflect.Type) *apiservercel.DeclType {
 
 func isInt(t reflect.Type) bool { return t.Kind() >= reflect.Int && t.Kind() <= reflect.Uint64 }
 
-// fieldsOf are the fields of a struct by their names in JSON.
+// fieldsOf returns the fields of a struct by their names in JSON.
 func fieldsOf(t reflect.Type) map[string]reflect.Type {
 	fields := map[string]reflect.Type{}
 	for i := range t.NumField() {

@@ -15,7 +15,7 @@ import (
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// Registration is the definition as a translator.
+// Registration returns the definition as a translator.
 func (d *Definition) Registration() framework.Registration {
 	kind := v1beta1.TrainingFrameworkSpec{Kind: d.kind}
 	return framework.Registration{
@@ -69,7 +69,7 @@ func (d *Definition) mirror(job *Job, s v1beta1.GenericJobStatus) {
 	}
 }
 
-// statusFor is the status that a job in this state has.
+// statusFor returns the status that a job in this state has.
 func (d *Definition) statusFor(state *v1beta1.TrainingJobStatus) (any, error) {
 	if d.status == nil {
 		return state, nil
@@ -78,8 +78,8 @@ func (d *Definition) statusFor(state *v1beta1.TrainingJobStatus) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	run := &run{Definition: d, known: map[string]any{nameObserved: object}}
-	return run.plain(d.status)
+	r := &run{Definition: d, known: map[string]any{nameObserved: object}}
+	return r.plain(d.status)
 }
 
 func (d *Definition) phaseOf(job *Job) v1beta1.JobPhase {
@@ -94,15 +94,15 @@ func (d *Definition) phaseOf(job *Job) v1beta1.JobPhase {
 	if len(job.Status.Raw) > 0 && utiljson.Unmarshal(job.Status.Raw, &shown) != nil {
 		return ""
 	}
-	run := &run{Definition: d, known: map[string]any{nameShown: shown}}
-	value, err := run.value("spec.phase", d.phase)
+	r := &run{Definition: d, known: map[string]any{nameShown: shown}}
+	value, err := r.value("spec.phase", d.phase)
 	if err != nil {
 		return ""
 	}
 	return v1beta1.JobPhase(textOf(value))
 }
 
-// completionTime is when a job finished. A status of its own shape has to call it so, too.
+// completionTime returns when a job finished. A status of its own shape has to call it so, too.
 func (d *Definition) completionTime(job *Job) *metav1.Time {
 	var some struct {
 		CompletionTime *metav1.Time `json:"completionTime"`
@@ -116,7 +116,7 @@ func (d *Definition) tryStatus(r *reader) {
 	for _, phase := range []v1beta1.JobPhase{
 		v1beta1.JobPending, v1beta1.JobRunning, v1beta1.JobPaused, v1beta1.JobResuming, v1beta1.JobSucceeded, v1beta1.JobFailed, v1beta1.JobUnknown,
 	} {
-		for _, state := range []*v1beta1.TrainingJobStatus{{}, whole()} {
+		for _, state := range []*v1beta1.TrainingJobStatus{{}, filledState()} {
 			state.Phase = phase
 			value, err := d.statusFor(state)
 			if err != nil {
@@ -137,8 +137,8 @@ func (d *Definition) tryStatus(r *reader) {
 	}
 }
 
-// whole is a state in which every field has a value.
-func whole() *v1beta1.TrainingJobStatus {
+// filledState returns a state in which every field has a value.
+func filledState() *v1beta1.TrainingJobStatus {
 	s := &v1beta1.TrainingJobStatus{}
 	fill(reflect.ValueOf(s).Elem())
 	return s

@@ -12,13 +12,13 @@ import (
 
 // node is a part of a template.
 type node struct {
-	path   string
-	is     shape
-	value  any         // a number or truth value
-	text   []textPart  // a text with words or several expressions
-	whole  *expression // a text that is nothing but an expression
-	fields []field     // of an object, in order
-	items  []*node     // of a list
+	path       string
+	shape      shape
+	value      any         // a number or truth value
+	text       []textPart  // a text with words or several expressions
+	expression *expression // a text that is nothing but an expression
+	fields     []field     // of an object, in order
+	items      []*node     // of a list
 }
 
 // shape says which part of a template a node is.
@@ -28,7 +28,7 @@ const (
 	isNull shape = iota
 	isValue
 	isText
-	isWhole // an expression
+	isExpression // a text that is nothing else
 	isObject
 	isList
 )
@@ -79,7 +79,7 @@ func (r *reader) node(path string, value any, into reflect.Type, depth int) *nod
 			r.fits(n, into)
 		}
 	case map[string]any:
-		n.is = isObject
+		n.shape = isObject
 		for _, name := range slices.Sorted(maps.Keys(v)) {
 			inner, ok := member(into, name)
 			if !ok {
@@ -90,13 +90,13 @@ func (r *reader) node(path string, value any, into reflect.Type, depth int) *nod
 		}
 		r.fits(n, into)
 	case []any:
-		n.is = isList
+		n.shape = isList
 		for i, item := range v {
 			n.items = append(n.items, r.node(fmt.Sprintf("%s[%d]", path, i), item, element(into), depth+1))
 		}
 		r.fits(n, into)
 	default:
-		n.is, n.value = isValue, v
+		n.shape, n.value = isValue, v
 		r.fits(n, into)
 	}
 	return n
@@ -104,7 +104,7 @@ func (r *reader) node(path string, value any, into reflect.Type, depth int) *nod
 
 // text reads a text with expressions, and reports whether nothing was wrong with them.
 func (r *reader) text(n *node, text string) bool {
-	n.is = isText
+	n.shape = isText
 	parts, err := partsOf(text)
 	if err != nil {
 		r.wrong(n.path, "%v", err)
@@ -123,12 +123,12 @@ func (r *reader) text(n *node, text string) bool {
 		n.text = append(n.text, textPart{expression: e})
 	}
 	if len(n.text) == 1 && n.text[0].expression != nil {
-		n.is, n.whole, n.text = isWhole, n.text[0].expression, nil
+		n.shape, n.expression, n.text = isExpression, n.text[0].expression, nil
 		return true
 	}
 	for _, p := range n.text {
-		if p.expression != nil && !writable(p.expression.is) {
-			r.wrong(n.path, "${%s} is of type %s, and text stands around it: a text can hold texts, numbers and truth values", p.expression.text, p.expression.is)
+		if p.expression != nil && !writable(p.expression.resultType) {
+			r.wrong(n.path, "${%s} is of type %s, and text stands around it: a text can hold texts, numbers and truth values", p.expression.text, p.expression.resultType)
 			return false
 		}
 	}

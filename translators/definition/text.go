@@ -45,7 +45,7 @@ func partsOf(text string) ([]part, error) {
 	return parts, nil
 }
 
-// length is that of the expression with which a text begins, up to the brace that closes it. Braces of maps, and those in texts of
+// length returns that of the expression with which a text begins, up to the brace that closes it. Braces of maps, and those in texts of
 // the expression, belong to it.
 func length(text string) (int, error) {
 	depth, quote := 0, byte(0)

@@ -22,9 +22,9 @@ const (
 
 var errTooLarge = errors.New("the value is too large: 100,000 values and 1 MiB of text are allowed")
 
-// template is a pod template, one of the job's or one that a function has made. To expressions it is a map. It is decoded, or made a
-// map, once, and only if that is asked for. It is of one run.
-type template struct {
+// podTemplateValue is a pod template, one of the job's or one that a function has made. To expressions it is a map. It is decoded, or
+// made a map, once, and only if that is asked for. It is of one run.
+type podTemplateValue struct {
 	spec   *corev1.PodTemplateSpec
 	cost   uint64 // of what is done with all of it
 	object traits.Mapper
@@ -37,7 +37,7 @@ func wrap(spec any, depth int) {
 		for name, inner := range v {
 			if object, ok := inner.(map[string]any); ok && name == "template" {
 				mapper, _ := types.DefaultTypeAdapter.NativeToValue(object).(traits.Mapper)
-				v[name] = &template{object: mapper}
+				v[name] = &podTemplateValue{object: mapper}
 			} else if depth > 0 {
 				wrap(inner, depth-1)
 			}
@@ -49,9 +49,9 @@ func wrap(spec any, depth int) {
 	}
 }
 
-var _ traits.Mapper = (*template)(nil)
+var _ traits.Mapper = (*podTemplateValue)(nil)
 
-func (t *template) look() traits.Mapper {
+func (t *podTemplateValue) look() traits.Mapper {
 	if t.object == nil {
 		object, err := objectOf(t.spec)
 		if err != nil {
@@ -62,20 +62,22 @@ func (t *template) look() traits.Mapper {
 	return t.object
 }
 
-func (t *template) ConvertToNative(to reflect.Type) (any, error) { return t.look().ConvertToNative(to) }
-func (t *template) ConvertToType(to ref.Type) ref.Val            { return t.look().ConvertToType(to) }
-func (t *template) Equal(other ref.Val) ref.Val                  { return t.look().Equal(other) }
-func (t *template) Type() ref.Type                               { return types.MapType }
-func (t *template) Value() any                                   { return t.look().Value() }
-func (t *template) Contains(key ref.Val) ref.Val                 { return t.look().Contains(key) }
-func (t *template) Get(key ref.Val) ref.Val                      { return t.look().Get(key) }
-func (t *template) Find(key ref.Val) (ref.Val, bool)             { return t.look().Find(key) }
-func (t *template) Iterator() traits.Iterator                    { return t.look().Iterator() }
-func (t *template) Size() ref.Val                                { return t.look().Size() }
+func (t *podTemplateValue) ConvertToNative(to reflect.Type) (any, error) {
+	return t.look().ConvertToNative(to)
+}
+func (t *podTemplateValue) ConvertToType(to ref.Type) ref.Val { return t.look().ConvertToType(to) }
+func (t *podTemplateValue) Equal(other ref.Val) ref.Val       { return t.look().Equal(other) }
+func (t *podTemplateValue) Type() ref.Type                    { return types.MapType }
+func (t *podTemplateValue) Value() any                        { return t.look().Value() }
+func (t *podTemplateValue) Contains(key ref.Val) ref.Val      { return t.look().Contains(key) }
+func (t *podTemplateValue) Get(key ref.Val) ref.Val           { return t.look().Get(key) }
+func (t *podTemplateValue) Find(key ref.Val) (ref.Val, bool)  { return t.look().Find(key) }
+func (t *podTemplateValue) Iterator() traits.Iterator         { return t.look().Iterator() }
+func (t *podTemplateValue) Size() ref.Val                     { return t.look().Size() }
 
 // templateOf reads a pod template.
 func templateOf(v ref.Val) (*corev1.PodTemplateSpec, error) {
-	known, ok := v.(*template)
+	known, ok := v.(*podTemplateValue)
 	if ok && known.spec != nil {
 		return known.spec, nil
 	}
@@ -97,9 +99,9 @@ func templateOf(v ref.Val) (*corev1.PodTemplateSpec, error) {
 	return t, nil
 }
 
-// costOf is what it costs to do something with all of a value.
+// costOf returns what it costs to do something with all of a value.
 func costOf(v ref.Val) uint64 {
-	if made, ok := v.(*template); ok && made.cost > 0 {
+	if made, ok := v.(*podTemplateValue); ok && made.cost > 0 {
 		return made.cost
 	}
 	b := &budget{nodes: maxNodes, text: maxString}
@@ -107,7 +109,7 @@ func costOf(v ref.Val) uint64 {
 		return maxCost
 	}
 	cost := uint64(maxNodes-b.nodes)*10 + uint64(maxString-b.text)/10
-	if made, ok := v.(*template); ok {
+	if made, ok := v.(*podTemplateValue); ok {
 		made.cost = cost
 	}
 	return cost
@@ -165,7 +167,7 @@ type budget struct {
 
 // bounded reports whether a value is too large to be used.
 func bounded(v ref.Val) error {
-	if made, ok := v.(*template); ok && made.cost > 0 {
+	if made, ok := v.(*podTemplateValue); ok && made.cost > 0 {
 		if made.cost >= maxCost {
 			return errTooLarge
 		}
@@ -210,7 +212,7 @@ func (b *budget) value(v ref.Val) (any, error) {
 			return nil, nil
 		}
 		return b.plain(v.GetValue())
-	case *template:
+	case *podTemplateValue:
 		return b.template(v)
 	case types.Bool, types.Int, types.Double, types.String:
 		return b.plain(v.Value())
@@ -230,7 +232,7 @@ func (b *budget) value(v ref.Val) (any, error) {
 	}
 }
 
-func (b *budget) template(t *template) (any, error) {
+func (b *budget) template(t *podTemplateValue) (any, error) {
 	if b.keeps && t.spec != nil {
 		return t, bounded(t)
 	}

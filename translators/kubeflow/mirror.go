@@ -35,9 +35,9 @@ func (k *kind) mirror(job client.Object, specs map[string]*kubeflow.ReplicaSpec,
 	if s.ObservedGeneration != 0 {
 		to.ObservedGeneration = s.ObservedGeneration
 	}
-	p := &conditionList{kind: k, job: job, status: &s, shown: to.Conditions, leads: countsAsRunning(specs, counts), begun: begun(counts)}
-	p.leads = p.leads && (!k.batchJob || p.allRun(specs, counts))
-	to.Conditions = p.conditions()
+	l := &conditionList{kind: k, job: job, status: &s, shown: to.Conditions, leads: countsAsRunning(specs, counts), begun: begun(counts)}
+	l.leads = l.leads && (!k.batchJob || l.allRun(specs, counts))
+	to.Conditions = l.conditions()
 }
 
 // startTime returns when the job began, or was last resumed.
@@ -70,48 +70,48 @@ type conditionList struct {
 }
 
 // conditions returns the conditions in the order of a job's life. But the one that holds now comes last, because kubectl shows that as the job's state.
-func (p *conditionList) conditions() []kubeflow.JobCondition {
-	state := p.state()
-	p.show(v1beta1.ConditionReplicaFailure, kubeflow.JobReplicaFailure)
-	p.set(kubeflow.JobCreated, true, kubeflow.ReasonCreated, " is created."+p.needed(state), p.job.GetCreationTimestamp())
+func (l *conditionList) conditions() []kubeflow.JobCondition {
+	state := l.state()
+	l.show(v1beta1.ConditionReplicaFailure, kubeflow.JobReplicaFailure)
+	l.set(kubeflow.JobCreated, true, kubeflow.ReasonCreated, " is created."+l.needed(state), l.job.GetCreationTimestamp())
 	if state == kubeflow.JobRestarting {
-		p.set(state, true, kubeflow.ReasonRestarting, p.because(" is restarting", v1beta1.ConditionReplicaFailure), p.now())
+		l.set(state, true, kubeflow.ReasonRestarting, l.because(" is restarting", v1beta1.ConditionReplicaFailure), l.now())
 	}
-	p.show(v1beta1.ConditionBlocked, kubeflow.JobBlocked)
-	if pause := conditionOf(p.status, v1beta1.ConditionPaused); state == kubeflow.JobSuspended {
-		p.set(state, true, kubeflow.ReasonSuspended, " is suspended.", pause.LastTransitionTime)
+	l.show(v1beta1.ConditionBlocked, kubeflow.JobBlocked)
+	if pause := conditionOf(l.status, v1beta1.ConditionPaused); state == kubeflow.JobSuspended {
+		l.set(state, true, kubeflow.ReasonSuspended, " is suspended.", pause.LastTransitionTime)
 	} else if pause != nil {
-		p.set(kubeflow.JobSuspended, false, kubeflow.ReasonResumed, " is resumed.", pause.LastTransitionTime)
+		l.set(kubeflow.JobSuspended, false, kubeflow.ReasonResumed, " is resumed.", pause.LastTransitionTime)
 	}
 	switch state {
 	case kubeflow.JobRunning:
-		p.set(state, true, kubeflow.ReasonRunning, " is running.", p.now())
+		l.set(state, true, kubeflow.ReasonRunning, " is running.", l.now())
 	case kubeflow.JobSucceeded:
-		p.stopped(kubeflow.ReasonSucceeded, " has succeeded.")
-		p.set(state, true, kubeflow.ReasonSucceeded, " has succeeded.", p.now())
+		l.stopped(kubeflow.ReasonSucceeded, " has succeeded.")
+		l.set(state, true, kubeflow.ReasonSucceeded, " has succeeded.", l.now())
 	case kubeflow.JobFailed:
-		p.stopped(kubeflow.ReasonFailed, " has failed.")
-		p.add(kubeflow.JobCondition{
-			Type: state, Status: corev1.ConditionTrue, Reason: p.whyFailed(), Message: p.name + " " + p.job.GetName() + p.because(" has failed", v1beta1.ConditionFailed),
-		}, p.now())
+		l.stopped(kubeflow.ReasonFailed, " has failed.")
+		l.add(kubeflow.JobCondition{
+			Type: state, Status: corev1.ConditionTrue, Reason: l.whyFailed(), Message: l.name + " " + l.job.GetName() + l.because(" has failed", v1beta1.ConditionFailed),
+		}, l.now())
 	case kubeflow.JobSuspended:
-		p.stopped(kubeflow.ReasonSuspended, " is suspended.")
+		l.stopped(kubeflow.ReasonSuspended, " is suspended.")
 	default:
 	}
-	return currentLast(p.out)
+	return currentLast(l.out)
 }
 
 // state returns the type of the condition that holds now.
-func (p *conditionList) state() kubeflow.JobConditionType {
-	pause := conditionOf(p.status, v1beta1.ConditionPaused)
-	switch s := p.status; {
+func (l *conditionList) state() kubeflow.JobConditionType {
+	pause := conditionOf(l.status, v1beta1.ConditionPaused)
+	switch s := l.status; {
 	case s.Phase == v1beta1.JobSucceeded:
 		return kubeflow.JobSucceeded
 	case s.Phase == v1beta1.JobFailed:
 		return kubeflow.JobFailed
 	case pause != nil && pause.Status == metav1.ConditionTrue:
 		return kubeflow.JobSuspended
-	case p.leads:
+	case l.leads:
 		return kubeflow.JobRunning
 	case s.BackoffCount+s.DisruptionCount > 0:
 		return kubeflow.JobRestarting
@@ -121,16 +121,16 @@ func (p *conditionList) state() kubeflow.JobConditionType {
 }
 
 // needed says what a user has to create before the first pod can start. Only the kubelet knows whether it exists. Once a pod has started, it does.
-func (p *conditionList) needed(state kubeflow.JobConditionType) string {
-	if p.missingMessage == "" || p.begun || state != kubeflow.JobCreated {
+func (l *conditionList) needed(state kubeflow.JobConditionType) string {
+	if l.missingMessage == "" || l.begun || state != kubeflow.JobCreated {
 		return ""
 	}
-	return fmt.Sprintf(p.missingMessage, p.job.GetNamespace())
+	return fmt.Sprintf(l.missingMessage, l.job.GetNamespace())
 }
 
 // allRun reports whether all workers run, or have run. It stays true for a job that was shown as running, even while a worker is replaced.
-func (p *conditionList) allRun(specs map[string]*kubeflow.ReplicaSpec, counts map[string]*kubeflow.ReplicaStatus) bool {
-	if phaseOf(&kubeflow.JobStatus{Conditions: p.shown}) == v1beta1.JobRunning {
+func (l *conditionList) allRun(specs map[string]*kubeflow.ReplicaSpec, counts map[string]*kubeflow.ReplicaStatus) bool {
+	if phaseOf(&kubeflow.JobStatus{Conditions: l.shown}) == v1beta1.JobRunning {
 		return true
 	}
 	for key, spec := range specs {
@@ -143,11 +143,11 @@ func (p *conditionList) allRun(specs map[string]*kubeflow.ReplicaSpec, counts ma
 }
 
 // whyFailed returns the reason of the condition Failed. An MPIJob has the reason of a batch Job, in which the MPI operator runs the launcher.
-func (p *conditionList) whyFailed() string {
-	c := conditionOf(p.status, v1beta1.ConditionFailed)
+func (l *conditionList) whyFailed() string {
+	c := conditionOf(l.status, v1beta1.ConditionFailed)
 	switch {
-	case !p.batchJob || c == nil:
-		return p.name + kubeflow.ReasonFailed
+	case !l.batchJob || c == nil:
+		return l.name + kubeflow.ReasonFailed
 	case c.Reason == v1beta1.ReasonFailed || c.Reason == v1beta1.ReasonSuccessUnreachable: // of the launcher: no other replica decides
 		return batchv1.JobReasonBackoffLimitExceeded
 	default:
@@ -156,27 +156,27 @@ func (p *conditionList) whyFailed() string {
 }
 
 // now returns the time of the GenericJob's status.
-func (p *conditionList) now() metav1.Time {
-	switch s := p.status; {
+func (l *conditionList) now() metav1.Time {
+	switch s := l.status; {
 	case s.CompletionTime != nil:
 		return *s.CompletionTime
 	case s.LastUpdateTime != nil:
 		return metav1.NewTime(s.LastUpdateTime.Time)
 	default:
-		return p.job.GetCreationTimestamp()
+		return l.job.GetCreationTimestamp()
 	}
 }
 
 // stopped sets Running to False, if the job has that condition.
-func (p *conditionList) stopped(reason, message string) {
-	if slices.ContainsFunc(p.shown, func(c kubeflow.JobCondition) bool { return c.Type == kubeflow.JobRunning }) {
-		p.set(kubeflow.JobRunning, false, reason, message, p.now())
+func (l *conditionList) stopped(reason, message string) {
+	if slices.ContainsFunc(l.shown, func(c kubeflow.JobCondition) bool { return c.Type == kubeflow.JobRunning }) {
+		l.set(kubeflow.JobRunning, false, reason, message, l.now())
 	}
 }
 
 // because adds to words the message of a condition of the GenericJob, if the condition is True.
-func (p *conditionList) because(words string, t v1beta1.JobConditionType) string {
-	if c := conditionOf(p.status, t); c != nil && c.Status == metav1.ConditionTrue && c.Message != "" {
+func (l *conditionList) because(words string, t v1beta1.JobConditionType) string {
+	if c := conditionOf(l.status, t); c != nil && c.Status == metav1.ConditionTrue && c.Message != "" {
 		return words + ": " + translate(c.Message)
 	}
 	return words + "."
@@ -184,26 +184,26 @@ func (p *conditionList) because(words string, t v1beta1.JobConditionType) string
 
 // show adds a condition of the GenericJob as it is, if it is True. Kubeflow has none like it. It has no lastTransitionTime: Flyte takes the condition with
 // the newest one for the state of the job, and knows Kubeflow's alone.
-func (p *conditionList) show(from v1beta1.JobConditionType, to kubeflow.JobConditionType) {
-	if c := conditionOf(p.status, from); c != nil && c.Status == metav1.ConditionTrue {
-		p.add(kubeflow.JobCondition{Type: to, Status: corev1.ConditionTrue, Reason: c.Reason, Message: translate(c.Message)}, p.now())
-		p.out[len(p.out)-1].LastTransitionTime = metav1.Time{}
+func (l *conditionList) show(from v1beta1.JobConditionType, to kubeflow.JobConditionType) {
+	if c := conditionOf(l.status, from); c != nil && c.Status == metav1.ConditionTrue {
+		l.add(kubeflow.JobCondition{Type: to, Status: corev1.ConditionTrue, Reason: c.Reason, Message: translate(c.Message)}, l.now())
+		l.out[len(l.out)-1].LastTransitionTime = metav1.Time{}
 	}
 }
 
 // set adds one of Kubeflow's conditions.
-func (p *conditionList) set(t kubeflow.JobConditionType, is bool, reason, words string, at metav1.Time) {
+func (l *conditionList) set(t kubeflow.JobConditionType, holds bool, reason, words string, at metav1.Time) {
 	status := corev1.ConditionFalse
-	if is {
+	if holds {
 		status = corev1.ConditionTrue
 	}
-	p.add(kubeflow.JobCondition{Type: t, Status: status, Reason: p.name + reason, Message: p.name + " " + p.job.GetName() + words}, at)
+	l.add(kubeflow.JobCondition{Type: t, Status: status, Reason: l.name + reason, Message: l.name + " " + l.job.GetName() + words}, at)
 }
 
 // add adds a condition. One that has not changed keeps its times.
-func (p *conditionList) add(c kubeflow.JobCondition, at metav1.Time) {
+func (l *conditionList) add(c kubeflow.JobCondition, at metav1.Time) {
 	c.LastTransitionTime, c.LastUpdateTime = at, at
-	for _, s := range p.shown {
+	for _, s := range l.shown {
 		if s.Type != c.Type || s.Status != c.Status {
 			continue
 		}
@@ -212,7 +212,7 @@ func (p *conditionList) add(c kubeflow.JobCondition, at metav1.Time) {
 			c.LastUpdateTime = s.LastUpdateTime
 		}
 	}
-	p.out = append(p.out, c)
+	l.out = append(l.out, c)
 }
 
 // translate replaces the names of GenericJob's fields in a message by those of Kubeflow's kinds.

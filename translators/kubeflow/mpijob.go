@@ -101,8 +101,8 @@ func policyOf(job *v2beta1.MPIJob) kubeflow.RunPolicy {
 	if out.CleanPodPolicy == kubeflow.CleanPodsAll {
 		out.CleanPodPolicy = kubeflow.CleanPodsRunning
 	}
-	if m := ptr.Deref(p.ManagedBy, v2beta1.ManagedByMPIOperator); m != v2beta1.ManagedByMPIOperator {
-		out.ManagedBy = ptr.To(kubeflow.ManagedBy(m))
+	if p.IsForeign() {
+		out.ManagedBy = ptr.To(kubeflow.ManagedBy(*p.ManagedBy))
 	}
 	return out
 }

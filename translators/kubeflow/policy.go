@@ -27,7 +27,7 @@ var (
 // newProgram returns a program with what the run policy decides. In older manifests the fields of runPolicy stand in the spec itself (inline). They count
 // where runPolicy has no value.
 func newProgram(p *kubeflow.RunPolicy, inline *kubeflow.InlineRunPolicy) framework.Program {
-	if ptr.Deref(p.ManagedBy, kubeflow.ManagedByTrainingOperator) != kubeflow.ManagedByTrainingOperator {
+	if p.ManagedBy.IsForeign() {
 		return framework.Program{Foreign: true}
 	}
 	program := framework.Program{Spec: v1beta1.GenericJobSpec{

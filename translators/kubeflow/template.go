@@ -92,17 +92,17 @@ func put(program *framework.Program, m member, c *corev1.Container, variables ..
 	var replaced []string
 	own := slices.DeleteFunc(c.Env, func(e corev1.EnvVar) bool {
 		i := slices.IndexFunc(variables, func(v corev1.EnvVar) bool { return v.Name == e.Name })
-		is := i >= 0
-		if is {
+		ours := i >= 0
+		if ours {
 			replaced = append(replaced, "$("+e.Name+")")
 		}
-		if is && e.Name == unbuffered.Name {
+		if ours && e.Name == unbuffered.Name {
 			variables[i] = e
-		} else if is {
+		} else if ours {
 			program.Warnings = append(program.Warnings, framework.Warning{Reason: "EnvironmentReplaced", Message: fmt.Sprintf(
 				"%s.template: container %s sets %s, but the operator's takes its place: remove it.", m.field, c.Name, e.Name)})
 		}
-		return is
+		return ours
 	})
 	at := slices.IndexFunc(own, func(e corev1.EnvVar) bool {
 		return slices.ContainsFunc(replaced, func(name string) bool { return strings.Contains(e.Value, name) })

@@ -175,7 +175,7 @@ func (p *compilation) configure() error {
 	return nil
 }
 
-// localAddress is torchrun's --local_addr, by which the others find the processes of a replica: its short host name. By itself torchrun takes
+// localAddress returns torchrun's --local_addr, by which the others find the processes of a replica: its short host name. By itself torchrun takes
 // the host's name, on the network of a node that of the node, which is in no DNS. The node's address would not do: c10d knows an agent by
 // address and process ID. In two pods of one node both can be the same, and c10d would wait for ever.
 func localAddress(job, replicaType string) corev1.EnvVar {

@@ -66,6 +66,9 @@ const (
 	ManagedByMultiKueue       ManagedBy = "kueue.x-k8s.io/multikueue"
 )
 
+// IsForeign reports whether another controller runs the job.
+func (m *ManagedBy) IsForeign() bool { return m != nil && *m != ManagedByTrainingOperator }
+
 // SchedulingPolicy is for gang schedulers and for Kueue, which reads priorityClass. All else has an effect if the operator has a
 // gang scheduler (its flag --gang-scheduler-name); else a Warning event says that it has none.
 type SchedulingPolicy struct {

@@ -26,6 +26,11 @@ const (
 	ManagedByMPIOperator = "kubeflow.org/mpi-operator"
 )
 
+// IsForeign reports whether another controller runs a job of this policy.
+func (p *RunPolicy) IsForeign() bool {
+	return p.ManagedBy != nil && *p.ManagedBy != ManagedByMPIOperator
+}
+
 // AddToScheme registers this package's kind.
 func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(GroupVersion, &MPIJob{}, &MPIJobList{})

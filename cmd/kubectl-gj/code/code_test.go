@@ -57,7 +57,7 @@ type job struct {
 // patience bounds every wait. No test depends on how fast anything is.
 const patience = 5 * time.Minute
 
-// begins is code that says a word, and runs until it is told to end, which it says, too.
+// begins returns code that says a word, and runs until it is told to end, which it says, too.
 func begins(word string) string {
 	return `trap 'echo told >> $LOG; exit 1' TERM; echo ` + word + ` >> $LOG; while :; do sleep 0.05; done`
 }
@@ -107,7 +107,7 @@ func freePort(t require.TestingT) int {
 	}
 }
 
-// familyOf is a job whose pods run, as it is after an edit.
+// familyOf returns a job whose pods run, as it is after an edit.
 func familyOf(t require.TestingT, replicas int, edit func(*v1beta1.GenericJob)) *jobs.Family {
 	n := int32(replicas)
 	gj := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: "mnist", Namespace: "team", UID: "job"}}
@@ -155,7 +155,7 @@ func (j *job) connect(ctx context.Context, pod *corev1.Pod, _ string, in io.Read
 	return c.Wait()
 }
 
-// work is of a user of this job.
+// work returns the work of a user of this job, and what it prints.
 func (j *job) work(local, to string) (w *code.Work, out, problems *buffer) {
 	out, problems = &buffer{}, &buffer{}
 	w = &code.Work{Restarts: true, Connect: j.connect, Out: out, Err: problems, RestartCommand: "kubectl gj restart gj/mnist -n team"}

@@ -63,7 +63,7 @@ func (w *wrappers) has(replica string) []string {
 	return slices.Clone(w.heard[replica])
 }
 
-// afterStop is how often a replica was told, since its code has stopped, that it is waited with.
+// afterStop returns how often a replica was told, since its code has stopped, that it is waited with.
 func (w *wrappers) afterStop(replica string) (n int) {
 	heard := w.has(replica)
 	for _, step := range heard[max(0, slices.Index(heard, develop.Stop)):] {

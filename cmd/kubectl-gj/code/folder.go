@@ -80,7 +80,7 @@ func NewFolder(pair string, exclude []string) (*Folder, error) {
 	return f, nil
 }
 
-// follow is where a file is. Who names one wants it, wherever a link leads.
+// follow returns where a file is. Who names one wants it, wherever a link leads.
 func follow(file string) (dir, name string, err error) {
 	if file, err = filepath.EvalSymlinks(file); err != nil {
 		return "", "", err
@@ -158,7 +158,7 @@ func fileOf(info fs.FileInfo) File {
 	return File{Size: info.Size(), Time: info.ModTime(), Mode: info.Mode().Perm()}
 }
 
-// reason is an error without the path, which is told before it.
+// reason returns an error without the path, which is told before it.
 func reason(err error) string {
 	var at *fs.PathError
 	if errors.As(err, &at) {
@@ -197,7 +197,7 @@ func (f File) differs(from File) bool {
 	return f.Size != from.Size || !f.Time.Equal(from.Time) || f.Mode != from.Mode
 }
 
-// since are the files that are new or other than before, and those that are gone.
+// since returns the files that are new or other than before, and those that are gone.
 func (s Snapshot) since(before Snapshot) (changed, gone []string) {
 	for name, file := range s {
 		if had, ok := before[name]; !ok || had.differs(file) {
@@ -217,7 +217,7 @@ func (s Snapshot) since(before Snapshot) (changed, gone []string) {
 // changedError says that a file was written while it was read.
 type changedError struct{ file string }
 
-// Error is the message.
+// Error returns the message.
 func (e changedError) Error() string { return e.file + " changed while it was read" }
 
 // pack returns files as a tar stream, if they are as they were seen. A file that was deleted meanwhile is left out: the next look misses it.

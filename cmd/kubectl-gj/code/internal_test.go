@@ -20,7 +20,7 @@ func write(t *testing.T, file, text string) {
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 }
 
-// packed are the names in a tar stream, with the contents.
+// packed returns the names in a tar stream, with the contents.
 func packed(t *testing.T, stream []byte) map[string]string {
 	t.Helper()
 	all := map[string]string{}

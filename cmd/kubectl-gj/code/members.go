@@ -30,10 +30,10 @@ type member struct {
 // waitsError says that something may be done later, without anybody who does anything.
 type waitsError struct{ error }
 
-// Unwrap is what happened.
+// Unwrap returns what happened.
 func (e waitsError) Unwrap() error { return e.error }
 
-// membersOf are the replicas of a job that take part: all that have not finished, and are not auxiliary. Each must run.
+// membersOf returns the replicas of a job that take part: all that have not finished, and are not auxiliary. Each must run.
 func membersOf(f *jobs.Family) (list []member, err error) {
 	if err := refusedBy(f); err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func refusedBy(f *jobs.Family) error {
 	}
 }
 
-// running is the pod of a replica, if its container runs. Else it says what is the matter.
+// running returns the pod of a replica, if its container runs. Else it says what is the matter.
 func running(f *jobs.Family, name string) (pod *corev1.Pod, why string) {
 	why = "has no pod"
 	for _, p := range f.Pods {
@@ -117,7 +117,7 @@ func running(f *jobs.Family, name string) (pod *corev1.Pod, why string) {
 	return nil, why
 }
 
-// mainOf is the container whose code a wrapper runs, or else the first.
+// mainOf returns the container whose code a wrapper runs, or else the first.
 func mainOf(pod *corev1.Pod) string {
 	if name := wrapped(pod); name != "" {
 		return name
@@ -125,7 +125,7 @@ func mainOf(pod *corev1.Pod) string {
 	return pod.Spec.Containers[0].Name
 }
 
-// wrapped is the container of a pod whose code a wrapper runs; "" if there is none.
+// wrapped returns the container of a pod whose code a wrapper runs; "" if there is none.
 func wrapped(pod *corev1.Pod) string {
 	for i := range pod.Spec.Containers {
 		if c := &pod.Spec.Containers[i]; len(c.Command) > 0 && c.Command[0] == program {
@@ -169,7 +169,7 @@ func noWrapper(f *jobs.Family, r *v1beta1.ReplicaSpec) error {
 // mostNamed is how many replicas a sentence names.
 const mostNamed = 8
 
-// some are the first of a list, and how many there are more.
+// some returns the first of a list, and how many there are more.
 func some(list []string) string {
 	if more := len(list) - mostNamed; more > 0 {
 		return strings.Join(list[:mostNamed], ", ") + fmt.Sprintf(" and %d more", more)

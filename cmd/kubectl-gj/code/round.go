@@ -130,7 +130,7 @@ func (w *Work) round(ctx context.Context, f *jobs.Family, files Snapshot) error 
 	return nil
 }
 
-// lasting is a context that ends with another one. Once files are being replaced it goes on for a while: Ctrl-C then does not leave a job whose replicas
+// lasting returns a context that ends with another one. Once files are being replaced it goes on for a while: Ctrl-C then does not leave a job whose replicas
 // have different files.
 func lasting(ctx context.Context) (lasts context.Context, begin func() bool, end func()) {
 	lasts, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -165,7 +165,7 @@ func (w *Work) bring(changed []string, files Snapshot) (gone, fresh []string) {
 	return gone, slices.DeleteFunc(slices.Clone(gone), func(name string) bool { return slices.Contains(w.deleted, name) })
 }
 
-// before are the files that all pods have; nil if a pod is new.
+// before returns the files that all pods have; nil if a pod is new.
 func (w *Work) before(members []member) Snapshot {
 	for _, m := range members {
 		if !w.upToDate[m.pod.UID] {
@@ -217,7 +217,7 @@ func (w *Work) steps(all []*session, stream []byte, gone []string, begin func() 
 	return waits, nil
 }
 
-// joined is one error of several replicas'.
+// joined returns one error of several replicas'.
 func joined(failed []error) error {
 	failed = slices.DeleteFunc(failed, func(err error) bool { return err == nil })
 	if len(failed) < 2 {

@@ -140,7 +140,7 @@ func (s *session) ask(r develop.Request, stream []byte) (a develop.Answer, err e
 	return a, nil
 }
 
-// longest is how long a wrapper may take for one thing, so that nobody waits for a node that is lost. 0: as long as the connection needs.
+// longest returns how long a wrapper may take for one thing, so that nobody waits for a node that is lost. 0: as long as the connection needs.
 func (s *session) longest(r develop.Request) time.Duration {
 	switch r.Do {
 	case develop.Files:
@@ -154,7 +154,7 @@ func (s *session) longest(r develop.Request) time.Duration {
 	}
 }
 
-// grace is how long code may take to end, at most.
+// grace returns how long code may take to end, at most.
 func (s *session) grace(asked time.Duration) time.Duration {
 	seconds := int64(corev1.DefaultTerminationGracePeriodSeconds)
 	if own := s.pod.Spec.TerminationGracePeriodSeconds; own != nil {

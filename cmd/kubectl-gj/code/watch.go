@@ -110,7 +110,7 @@ func isOver(err error) bool {
 	return errors.As(err, &e)
 }
 
-// retryAt is when to try again what does not go: zero if only a save can change it.
+// retryAt returns when to try again what does not go: zero if only a save can change it.
 func retryAt(err error) time.Time {
 	if errors.As(err, new(waitsError)) {
 		return time.Now().Add(retry)

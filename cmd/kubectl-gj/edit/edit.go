@@ -48,7 +48,7 @@ func Debug(f *jobs.Family, on, skipInit bool) (client.Patch, error) {
 	return runMode("debug", mode, on), nil
 }
 
-// RunMode is the run mode that a job asks for; nil without one.
+// RunMode returns the run mode that a job asks for; nil without one.
 func RunMode(job client.Object) *v1beta1.RunMode {
 	switch j := job.(type) {
 	case *v1beta1.GenericJob:
@@ -59,7 +59,7 @@ func RunMode(job client.Object) *v1beta1.RunMode {
 		return j.Spec.RunMode
 	case *unstructured.Unstructured:
 		mode, read := &v1beta1.RunMode{}, runtime.DefaultUnstructuredConverter
-		if fields, is, err := unstructured.NestedMap(j.Object, "spec", "runMode"); is && err == nil && read.FromUnstructured(fields, mode) == nil {
+		if fields, ok, err := unstructured.NestedMap(j.Object, "spec", "runMode"); ok && err == nil && read.FromUnstructured(fields, mode) == nil {
 			return mode
 		}
 	}
@@ -77,7 +77,7 @@ func merge(spec map[string]any) client.Patch {
 	return client.RawPatch(types.MergePatchType, raw)
 }
 
-// Types are the replica types of a job, in the order of its spec; those of Kubeflow's kinds, which have none, by name.
+// Types returns the replica types of a job, in the order of its spec; those of Kubeflow's kinds, which have none, by name.
 func Types(job client.Object) (names []string) {
 	switch j := job.(type) {
 	case *v1beta1.GenericJob:

@@ -13,7 +13,7 @@ import (
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
 )
 
-// family is a job of a kind, by the YAML of its spec.
+// family returns a job of a kind, by the YAML of its spec.
 func family(t *testing.T, kind, spec string) *jobs.Family {
 	t.Helper()
 	for _, k := range jobs.Kinds() {
@@ -34,7 +34,7 @@ const (
 	keep = `{tfReplicaSpecs: {Worker: {template: {spec: {containers: [{name: proxy, image: i}, {name: tensorflow, image: i}]}}}}}`
 )
 
-// written are the changes of an edit, a line each, and the patch.
+// written returns the changes of an edit, a line each, and the patch.
 func written(t *testing.T, patch client.Patch, changes []edit.Change, err error) string {
 	t.Helper()
 	require.NoError(t, err)

@@ -85,7 +85,7 @@ func (at place) env(variables []Variable) (do []operation, changes []Change) {
 	return slices.Concat(do, gone, comes), changes
 }
 
-// shown is the value of a variable, or that it comes from elsewhere.
+// shown returns the value of a variable, or that it comes from elsewhere.
 func shown(v corev1.EnvVar) string {
 	if v.ValueFrom != nil {
 		return "valueFrom"

@@ -41,7 +41,7 @@ type Change struct {
 	What, From, To string
 }
 
-// String is a line.
+// String returns the change as a line.
 func (c Change) String() string {
 	return fmt.Sprintf("%s, container %s: %s %s -> %s", c.Type, c.Container, c.What, cmp.Or(c.From, "none"), cmp.Or(c.To, "none"))
 }
@@ -123,7 +123,7 @@ func patchOf(all []operation) client.Patch {
 	return client.RawPatch(types.JSONPatchType, raw)
 }
 
-// in are the containers of a job that are meant. It is an error if there is none.
+// in returns the containers of a job that are meant. It is an error if there is none.
 func (c Containers) in(f *jobs.Family) (found []place, err error) {
 	names := Types(f.Job)
 	for _, wanted := range c.Types {
@@ -149,7 +149,7 @@ func (c Containers) in(f *jobs.Family) (found []place, err error) {
 	return found, nil
 }
 
-// container is the one of a template whose name is the first of these that is not empty; the first container where all are.
+// container returns the one of a template whose name is the first of these that is not empty; the first container where all are.
 func container(template *corev1.PodTemplateSpec, names ...string) (at place, is bool) {
 	wanted := cmp.Or(names...)
 	for _, list := range []struct {
@@ -165,7 +165,7 @@ func container(template *corev1.PodTemplateSpec, names ...string) (at place, is 
 	return place{}, false
 }
 
-// mainContainers are the containers that train, by type in lower case, as the translator of the kind says. It says nothing of a job that
+// mainContainers returns the containers that train, by type in lower case, as the translator of the kind says. It says nothing of a job that
 // it refuses.
 func mainContainers(f *jobs.Family) map[string]string {
 	mains := map[string]string{}
@@ -183,7 +183,7 @@ func mainContainers(f *jobs.Family) map[string]string {
 	return mains
 }
 
-// templateOf is the pod template of a replica type, the path that leads to it, and the operations that make sure of that.
+// templateOf returns the pod template of a replica type, the path that leads to it, and the operations that make sure of that.
 func templateOf(f *jobs.Family, at int, name string) (template *corev1.PodTemplateSpec, path string, same []operation) {
 	path = fmt.Sprintf("/spec/replicaSpecs/%d", at)
 	same = []operation{{"test", path + "/type", name}}

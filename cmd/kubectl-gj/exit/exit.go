@@ -26,13 +26,13 @@ type Error struct {
 	Err  error
 }
 
-// Error is the message.
+// Error returns the message.
 func (e *Error) Error() string { return e.Err.Error() }
 
-// Unwrap is what happened.
+// Unwrap returns what happened.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Usagef is an error of the command line. The message says what was found and what is wanted.
+// Usagef returns an error of the command line. The message says what was found and what is wanted.
 func Usagef(format string, a ...any) error { return &Error{Usage, fmt.Errorf(format, a...)} }
 
 // Failedf says that a job has failed, or would.
@@ -41,7 +41,7 @@ func Failedf(format string, a ...any) error { return &Error{Failed, fmt.Errorf(f
 // Timeoutf says that time has passed.
 func Timeoutf(format string, a ...any) error { return &Error{Timeout, fmt.Errorf(format, a...)} }
 
-// Code is the exit code of an error. One that says nothing of it is the cluster's.
+// Code returns the exit code of an error. One that says nothing of it is the cluster's.
 func Code(err error) int {
 	var e *Error
 	switch {

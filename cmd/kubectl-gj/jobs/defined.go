@@ -16,7 +16,7 @@ import (
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// Defined is a kind that a TrainingFramework defines, or that some other operator of this kind serves. Of its jobs no more is known than
+// Defined returns a kind that a TrainingFramework defines, or that some other operator of this kind serves. Of its jobs no more is known than
 // that a GenericJob belongs to each, and that most have the status of a training job. Users may not read TrainingFrameworks.
 func Defined(kind schema.GroupVersionKind) *Kind {
 	name := strings.ToLower(kind.Kind)
@@ -44,14 +44,14 @@ func mayBeJob(kind schema.GroupVersionKind) bool {
 	return strings.Contains(kind.Group, ".") && !strings.HasSuffix(kind.Group, ".k8s.io")
 }
 
-// Phases are those that a job can have.
+// Phases returns the phases that a job can have.
 func Phases() []v1beta1.JobPhase { return slices.Clone(phases) }
 
 var phases = []v1beta1.JobPhase{
 	v1beta1.JobPending, v1beta1.JobRunning, v1beta1.JobPaused, v1beta1.JobResuming, v1beta1.JobSucceeded, v1beta1.JobFailed, v1beta1.JobUnknown,
 }
 
-// phaseOf is the phase that a job shows in a status of a training job's shape, or by the conditions of one of Kubeflow's; "" if it has
+// phaseOf returns the phase that a job shows in a status of a training job's shape, or by the conditions of one of Kubeflow's; "" if it has
 // another shape.
 func phaseOf(job *unstructured.Unstructured) v1beta1.JobPhase {
 	if phase := shown(job).Phase; slices.Contains(phases, phase) {
@@ -65,7 +65,7 @@ func phaseOf(job *unstructured.Unstructured) v1beta1.JobPhase {
 	return ""
 }
 
-// shown is a job's status, as far as it has a training job's shape.
+// shown returns a job's status, as far as it has a training job's shape.
 func shown(job *unstructured.Unstructured) *v1beta1.TrainingJobStatus {
 	s := &v1beta1.TrainingJobStatus{}
 	status, _, err := unstructured.NestedMap(job.Object, "status")
@@ -86,7 +86,7 @@ func kubeflowConditions(job *unstructured.Unstructured) []kubeflow.JobCondition 
 	return s.Conditions
 }
 
-// conditionsOf are a job's conditions as a GenericJob's.
+// conditionsOf returns a job's conditions as a GenericJob's.
 func conditionsOf(job *unstructured.Unstructured, theirs bool) []v1beta1.JobCondition {
 	if theirs {
 		return translated(job.GetKind(), kubeflowConditions(job))

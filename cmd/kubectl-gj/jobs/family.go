@@ -32,18 +32,18 @@ type Family struct {
 	NotAvoided []corev1.Event
 }
 
-// Title is kind and name of the job, as in PyTorchTrainingJob/mnist.
+// Title returns kind and name of the job, as in PyTorchTrainingJob/mnist.
 func (f *Family) Title() string { return f.Kind.Kind + "/" + f.Job.GetName() }
 
-// Address is how commands call the job, as in pj/mnist.
+// Address returns how commands call the job, as in pj/mnist.
 func (f *Family) Address() string { return f.Kind.Short() + "/" + f.Job.GetName() }
 
-// Command is a command of this program about the job, as a user would type it.
+// Command returns a command of this program about the job, as a user would type it.
 func (f *Family) Command(verb, rest string) string {
 	return strings.TrimSpace("kubectl gj " + verb + " " + f.Address() + " -n " + f.Job.GetNamespace() + " " + rest)
 }
 
-// Phase is the phase of the job; empty until the operator has seen it.
+// Phase returns the phase of the job; empty until the operator has seen it.
 func (f *Family) Phase() v1beta1.JobPhase {
 	if f.Kind.Framework != nil && (f.GenericJob == nil || !f.Kind.IsKubeflow()) {
 		if phase := f.Kind.Framework.Phase(f.Job); phase != "" || !f.IsDefined() || f.GenericJob == nil {
@@ -53,7 +53,7 @@ func (f *Family) Phase() v1beta1.JobPhase {
 	return f.GenericJob.Status.Phase
 }
 
-// Status is what the GenericJob says of itself; empty as long as there is none.
+// Status returns what the GenericJob says of itself; empty as long as there is none.
 func (f *Family) Status() v1beta1.GenericJobStatus {
 	if f.GenericJob == nil {
 		return v1beta1.GenericJobStatus{}
@@ -61,7 +61,7 @@ func (f *Family) Status() v1beta1.GenericJobStatus {
 	return f.GenericJob.Status
 }
 
-// Conditions are what is said of the job: by the job itself where it speaks the GenericJob's words, else by that, and what
+// Conditions returns what is said of the job: by the job itself where it speaks the GenericJob's words, else by that, and what
 // only the job itself can know.
 func (f *Family) Conditions() []v1beta1.JobCondition {
 	var own []v1beta1.JobCondition
@@ -87,7 +87,7 @@ func (f *Family) Conditions() []v1beta1.JobCondition {
 	return all
 }
 
-// translated are those of Kubeflow's conditions that a GenericJob has, too, and that hold. Their reasons begin with the kind.
+// translated returns those of Kubeflow's conditions that a GenericJob has, too, and that hold. Their reasons begin with the kind.
 func translated(kind string, list []kubeflow.JobCondition) (out []v1beta1.JobCondition) {
 	for _, c := range list {
 		switch c.Type {
@@ -102,7 +102,7 @@ func translated(kind string, list []kubeflow.JobCondition) (out []v1beta1.JobCon
 	return out
 }
 
-// Condition is the condition of a type; its zero value without it.
+// Condition returns the condition of a type; its zero value without it.
 func (f *Family) Condition(t v1beta1.JobConditionType) v1beta1.JobCondition {
 	for _, c := range f.Conditions() {
 		if c.Type == t {
@@ -148,7 +148,7 @@ func (f *Family) IsCurrent() bool {
 	}
 }
 
-// Rank is the replica type and the rank that a pod is labelled with.
+// Rank returns the replica type and the rank that a pod is labelled with.
 func Rank(pod *corev1.Pod) (replicaType string, rank int) {
 	rank, err := strconv.Atoi(pod.Labels[v1beta1.LabelReplicaRank])
 	if err != nil {
@@ -157,7 +157,7 @@ func Rank(pod *corev1.Pod) (replicaType string, rank int) {
 	return pod.Labels[v1beta1.LabelReplicaType], rank
 }
 
-// Replica is what a pod's replica is called, as in worker-0.
+// Replica returns what a pod's replica is called, as in worker-0.
 func Replica(pod *corev1.Pod) string {
 	return pod.Labels[v1beta1.LabelReplicaType] + "-" + pod.Labels[v1beta1.LabelReplicaRank]
 }

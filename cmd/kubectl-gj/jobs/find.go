@@ -29,7 +29,7 @@ func Find(ctx context.Context, c client.Reader, namespace string, name Name) (*F
 	return led(ctx, c, kind, job)
 }
 
-// led is the family of a job, or of the training job that owns it. An owner of a kind that the user may not read is passed over.
+// led returns the family of a job, or of the training job that owns it. An owner of a kind that the user may not read is passed over.
 func led(ctx context.Context, c client.Reader, kind *Kind, job client.Object) (*Family, error) {
 	owner := ownerOf(job)
 	if owner == nil {
@@ -92,7 +92,7 @@ func get(ctx context.Context, c client.Reader, namespace, name string, kind *Kin
 	return job, nil
 }
 
-// ownerOf is what owns a GenericJob; nil if nothing does.
+// ownerOf returns what owns a GenericJob; nil if nothing does.
 func ownerOf(job client.Object) *metav1.OwnerReference {
 	if _, ok := job.(*v1beta1.GenericJob); !ok {
 		return nil

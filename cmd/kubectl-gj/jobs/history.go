@@ -53,7 +53,7 @@ func (f *Family) Losses(now time.Time) (lines []string) {
 	return lines
 }
 
-// goesOn is how long the interval has gone on that a loss is in, in seconds.
+// goesOn returns how long the interval has gone on that a loss is in, in seconds.
 func (f *Family) goesOn(e *v1beta1.HistoryEntry, now time.Time) int64 {
 	t := f.Status().Time
 	if e.End != nil || t == nil || t.Open == nil || t.Open.Cause != e.Kind.TimeCause() {
@@ -67,7 +67,7 @@ func isSame(a, b *v1beta1.HistoryEntry) bool {
 	return ptr.Equal(a.ExitCode, b.ExitCode) && a.Kind == b.Kind && a.Pod == b.Pod && a.Node == b.Node && a.Cause == b.Cause && a.Message == b.Message
 }
 
-// lost is how often something came, and what that cost.
+// lost returns how often something came, and what that cost.
 func lost(s v1beta1.HistorySum) string {
 	switch s.Count {
 	case 0:
@@ -79,7 +79,7 @@ func lost(s v1beta1.HistorySum) string {
 	}
 }
 
-// whence is when a loss began, of which pod it came, and why.
+// whence returns when a loss began, of which pod it came, and why.
 func whence(e *v1beta1.HistoryEntry) string {
 	var words []string
 	if e.ExitCode != nil {

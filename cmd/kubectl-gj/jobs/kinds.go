@@ -31,7 +31,7 @@ type Kind struct {
 	Framework *framework.Registration
 }
 
-// New is an empty object of the kind.
+// New returns an empty object of the kind.
 func (k *Kind) New() client.Object {
 	if k.Framework == nil {
 		return &v1beta1.GenericJob{}
@@ -145,5 +145,5 @@ func (n Name) In(cluster meta.RESTMapper) (Name, error) {
 	return n, nil
 }
 
-// Short is the shortest name of the kind.
+// Short returns the shortest name of the kind.
 func (k *Kind) Short() string { return k.names[0] }

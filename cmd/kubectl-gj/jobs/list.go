@@ -19,7 +19,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// List is all jobs of a namespace, or of all if that is "", whose labels match: each once, by namespace and name. A GenericJob that a
+// List returns all jobs of a namespace, or of all if that is "", whose labels match: each once, by namespace and name. A GenericJob that a
 // training job owns is part of that one. Pods are not read.
 func List(ctx context.Context, c client.Reader, namespace string, matching labels.Selector) ([]*Family, error) {
 	all := &v1beta1.GenericJobList{}
@@ -58,7 +58,7 @@ func List(ctx context.Context, c client.Reader, namespace string, matching label
 	return out, nil
 }
 
-// listKind is the jobs of a kind. It is not readable if the cluster does not have it, or the user may not read it.
+// listKind returns the jobs of a kind. The kind is not readable if the cluster does not have it, or the user may not read it.
 func listKind(ctx context.Context, c client.Reader, namespace string, matching labels.Selector, kind *Kind) (found []client.Object, readable bool, err error) {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
@@ -79,7 +79,7 @@ func listKind(ctx context.Context, c client.Reader, namespace string, matching l
 	return found, true, nil
 }
 
-// alone is the family of a GenericJob that belongs to no job that was listed; nil if it does. What belongs to a job of another kind
+// alone returns the family of a GenericJob that belongs to no job that was listed; nil if it does. What belongs to a job of another kind
 // is called by that one.
 func alone(job *v1beta1.GenericJob, listed map[schema.GroupVersionKind]bool) *Family {
 	owner := metav1.GetControllerOf(job)

@@ -6,7 +6,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// TensorBoard is the state of the job's TensorBoard; nil if it has none.
+// TensorBoard returns the state of the job's TensorBoard; nil if it has none.
 func (f *Family) TensorBoard() *v1beta1.DependentStatus {
 	switch job := f.Job.(type) {
 	case *v1beta1.PyTorchTrainingJob:

@@ -42,7 +42,7 @@ func (f *Family) Time(now time.Time) string {
 	return Spell(t.Total) + ": " + strings.Join(parts, ", ")
 }
 
-// productive is the share of the time that was, to the nearest whole number, and how much of that went into steps that had been done before.
+// productive returns the share of the time that was, to the nearest whole number, and how much of that went into steps that had been done before.
 func productive(t *v1beta1.JobTime, until v1beta1.TimeShares) string {
 	share := fmt.Sprintf("%.0f %% productive", math.Round(100*float64(until.Productive)/float64(until.Total)))
 	switch again := Spell(t.Recomputed); {
@@ -57,7 +57,7 @@ func productive(t *v1beta1.JobTime, until v1beta1.TimeShares) string {
 	}
 }
 
-// times is how often something happened, if that is known of this cause alone.
+// times returns how often something happened, if that is known of this cause alone.
 func times(n int32, known bool, what string) string {
 	if !known || n == 0 {
 		return what + "s"

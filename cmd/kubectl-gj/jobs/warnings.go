@@ -31,7 +31,7 @@ func (f *Family) ReadWarnings(ctx context.Context, c client.Reader) (err error) 
 	return err
 }
 
-// warnedOf are what is warned of about an object, the oldest first.
+// warnedOf returns what is warned of about an object, the oldest first.
 func warnedOf(ctx context.Context, c client.Reader, o client.Object, of client.MatchingFields) ([]corev1.Event, error) {
 	of["involvedObject.uid"], of["type"] = string(o.GetUID()), corev1.EventTypeWarning
 	events := &corev1.EventList{}
@@ -77,7 +77,7 @@ func ReadWarnings(ctx context.Context, c client.Reader, namespace string, famili
 	return nil
 }
 
-// firstPending is the name of the first pod that has a node and does not run, as the status shows it, of a job that does not run yet; "" without one.
+// firstPending returns the name of the first pod that has a node and does not run, as the status shows it, of a job that does not run yet; "" without one.
 func (f *Family) firstPending() string {
 	if f.IsOver() || f.Is(v1beta1.ConditionRunning) {
 		return ""
@@ -92,7 +92,7 @@ func (f *Family) firstPending() string {
 	return ""
 }
 
-// Warning is a pod of which only an event tells why it does not start, and the last such event; nil without one.
+// Warning returns a pod of which only an event tells why it does not start, and the last such event; nil without one.
 func (f *Family) Warning() (*corev1.Pod, *corev1.Event) {
 	for _, pod := range f.Pods {
 		for i := range slices.Backward(f.Warnings) {

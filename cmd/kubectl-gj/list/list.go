@@ -47,7 +47,7 @@ type Row struct {
 	Labels map[string]string `json:"labels,omitempty"`
 }
 
-// Of are the rows of jobs of some phases; of all if none is named.
+// Of returns the rows of jobs of some phases; of all if none is named.
 func Of(families []*jobs.Family, phases []v1beta1.JobPhase) []Row {
 	rows := []Row{}
 	for _, f := range families {
@@ -71,7 +71,7 @@ func Of(families []*jobs.Family, phases []v1beta1.JobPhase) []Row {
 // waits are reasons of pods for which there is no node yet: nothing has failed.
 var waits = []string{corev1.PodReasonUnschedulable, corev1.PodReasonSchedulingGated}
 
-// lastFailure is what keeps a pod from starting that has a node, or else how the last replica failed that did.
+// lastFailure returns what keeps a pod from starting that has a node, or else how the last replica failed that did.
 func lastFailure(f *jobs.Family) string {
 	if pod, event := f.Warning(); pod != nil {
 		brief := *event
@@ -90,7 +90,7 @@ func lastFailure(f *jobs.Family) string {
 	return ""
 }
 
-// cause is the kind of the failure that others followed from, or else of the last one.
+// cause returns the kind of the failure that others followed from, or else of the last one.
 func cause(f *jobs.Family) v1beta1.CauseKind {
 	s := f.Status()
 	switch {
@@ -106,7 +106,7 @@ func cause(f *jobs.Family) v1beta1.CauseKind {
 // widest is how many characters of a failure a table shows: its last column would go on over the next lines.
 const widest = 80
 
-// Table is a table of rows. With all, it has their namespaces.
+// Table returns a table of rows. With all, it has their namespaces.
 func Table(rows []Row, all bool, now time.Time) [][]string {
 	head := []string{"NAME", "PHASE", "RUNNING", "RESTARTS", "STEP", "LOSS", "AGE", "DURATION", "LAST FAILURE"}
 	if all {
@@ -124,7 +124,7 @@ func Table(rows []Row, all bool, now time.Time) [][]string {
 	return table
 }
 
-// Reached is the step, and how early that was told; "" if there is none.
+// Reached returns the step, and how early that was told; "" if there is none.
 func (r Row) Reached() string {
 	switch {
 	case r.Step == nil:
@@ -136,7 +136,7 @@ func (r Row) Reached() string {
 	}
 }
 
-// Took is how long the job has run, pauses included.
+// Took returns how long the job has run, pauses included.
 func (r Row) Took(now time.Time) string {
 	switch {
 	case r.Started == nil:

@@ -20,7 +20,7 @@ type Failure struct {
 	Kept *corev1.Pod
 }
 
-// First is the earliest failure of a job of those that its status and its pods still tell; nil if none has failed.
+// First returns the earliest failure of a job of those that its status and its pods still tell; nil if none has failed.
 func First(f *jobs.Family) *Failure {
 	var all []Failure
 	for _, pod := range f.Pods {
@@ -50,7 +50,7 @@ func First(f *jobs.Family) *Failure {
 	return &first
 }
 
-// kept is the pod that failed so; nil if it is gone.
+// kept returns the pod that failed so; nil if it is gone.
 func kept(all []Failure, told *v1beta1.FirstFailure) *corev1.Pod {
 	for _, failure := range all {
 		if failure.Pod == told.Pod && failure.Time.Equal(told.Time) {
@@ -60,7 +60,7 @@ func kept(all []Failure, told *v1beta1.FirstFailure) *corev1.Pod {
 	return nil
 }
 
-// unix is when a replica failed. Times have whole seconds.
+// unix returns when a replica failed. Times have whole seconds.
 func unix(f Failure) int64 {
 	if f.Time == nil {
 		return 1<<63 - 1
@@ -78,7 +78,7 @@ func templateOf(f *jobs.Family, pod *corev1.Pod) *corev1.PodTemplateSpec {
 	return &corev1.PodTemplateSpec{Spec: pod.Spec}
 }
 
-// Replica is what the pod's replica is called.
+// Replica returns what the pod's replica is called.
 func (f Failure) Replica(of *jobs.Family) string {
 	for i := range of.GenericJob.Spec.ReplicaSpecs {
 		t := of.GenericJob.Spec.ReplicaSpecs[i].Type

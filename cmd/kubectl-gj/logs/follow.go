@@ -159,7 +159,7 @@ func (s *streams) drain(ctx context.Context, c client.Reader, f *jobs.Family) {
 	}
 }
 
-// patience is how long to wait for the ends of containers of a job that is over.
+// patience returns how long to wait for the ends of containers of a job that is over.
 func patience(left []Source) time.Duration {
 	longest := lag
 	for _, source := range left {
@@ -173,7 +173,7 @@ func patience(left []Source) time.Duration {
 	return longest
 }
 
-// unended are the containers whose logs are read and that have not ended.
+// unended returns the containers whose logs are read and that have not ended.
 func (s *streams) unended(f *jobs.Family) (out []Source) {
 	sources, err := s.printer.Sources(f)
 	if err != nil {

@@ -49,7 +49,7 @@ func (s Source) ended() bool {
 	return status != nil && status.State.Terminated != nil || podstate.IsOver(s.Pod)
 }
 
-// begun is when the container began to run as it does, or did.
+// begun returns when the container began to run as it does, or did.
 func (s Source) begun() time.Time {
 	switch state := s.status().State; {
 	case state.Running != nil:
@@ -61,7 +61,7 @@ func (s Source) begun() time.Time {
 	}
 }
 
-// restarts is how often the container was restarted in its pod.
+// restarts returns how often the container was restarted in its pod.
 func (s Source) restarts() int32 {
 	if status := s.status(); status != nil {
 		return status.RestartCount
@@ -78,7 +78,7 @@ func (s Source) status() *corev1.ContainerStatus {
 	return nil
 }
 
-// Sources are the containers of a job that are chosen, by type and rank. It is an error to choose a replica or a container
+// Sources returns the containers of a job that are chosen, by type and rank. It is an error to choose a replica or a container
 // that the job does not have.
 func (c Choice) Sources(f *jobs.Family) ([]Source, error) {
 	if err := c.check(f); err != nil {
@@ -101,7 +101,7 @@ func (c Choice) has(pod *corev1.Pod) bool {
 	})
 }
 
-// of are the chosen containers of a pod.
+// of returns the chosen containers of a pod.
 func (c Choice) of(pod *corev1.Pod) (out []Source) {
 	switch {
 	case c.All:
@@ -116,7 +116,7 @@ func (c Choice) of(pod *corev1.Pod) (out []Source) {
 	}
 }
 
-// Main is the name of the container that matters most in a pod.
+// Main returns the name of the container that matters most in a pod.
 func Main(pod *corev1.Pod) string {
 	name := pod.Annotations[v1beta1.AnnotationDefaultContainer]
 	if slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == name }) {

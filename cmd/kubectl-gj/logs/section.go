@@ -26,7 +26,7 @@ type Place struct {
 	previous, last bool
 }
 
-// InPlace is where the log of the run that failed is, in the pod in which the replica was restarted. It is nil if the node has it no more: it keeps
+// InPlace returns where the log of the run that failed is, in the pod in which the replica was restarted. It is nil if the node has it no more: it keeps
 // the logs of two containers.
 func (f Failure) InPlace(of *jobs.Family) *Place {
 	pod := f.pod(of)
@@ -53,7 +53,7 @@ func (f Failure) InPlace(of *jobs.Family) *Place {
 	}
 }
 
-// pod is that in which the replica failed and was restarted; nil if it is gone.
+// pod returns the pod in which the replica failed and was restarted; nil if it is gone.
 func (f Failure) pod(of *jobs.Family) *corev1.Pod {
 	i := slices.IndexFunc(of.Pods, func(pod *corev1.Pod) bool { return pod.Name == f.Pod })
 	if i < 0 || f.Time == nil || of.Pods[i].CreationTimestamp.After(f.Time.Time) {
@@ -122,7 +122,7 @@ const (
 // near is how far the time of a wrapper's line may be from that of the end of which it tells: that one has whole seconds.
 const near = 5 * time.Second
 
-// part is what a failed run has said, of the log of its container, and whether the log goes on. Last says that the failure ended the container.
+// part returns what a failed run has said, of the log of its container, and whether the log goes on. Last says that the failure ended the container.
 func (f Failure) part(all []logged, last bool) (part []logged, more bool) {
 	end := len(all)
 	if !last {
@@ -137,7 +137,7 @@ func (f Failure) part(all []logged, last bool) (part []logged, more bool) {
 	return all[begin:end], end < len(all)
 }
 
-// end is how many lines of a log were said until the failure: the wrapper tells of it, or else times do.
+// end returns how many lines of a log were said until the failure: the wrapper tells of it, or else times do.
 func (f Failure) end(all []logged) (n int) {
 	for i, l := range all {
 		if f.ExitCode != nil && isHeld(l.words, *f.ExitCode) && l.at.Sub(f.Time.Time).Abs() < near {

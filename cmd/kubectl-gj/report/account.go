@@ -42,7 +42,7 @@ var bases = map[v1beta1.TimeBasis]string{
 // parts is the order of the account's parts.
 var parts = append([]v1beta1.TimeCause{v1beta1.TimeProductive}, append(losses, v1beta1.TimeQueued, v1beta1.TimeStarting, v1beta1.TimePaused)...)
 
-// accountOf is what an account says until now; nil if there is none.
+// accountOf returns what an account says until now; nil if there is none.
 func accountOf(t *v1beta1.JobTime, now time.Time) *Account {
 	if t == nil {
 		return nil
@@ -86,7 +86,7 @@ func accountOf(t *v1beta1.JobTime, now time.Time) *Account {
 	return a
 }
 
-// deviceShares are the shares of accelerators until now; nil for a job without any.
+// deviceShares returns the shares of accelerators until now; nil for a job without any.
 func deviceShares(t *v1beta1.JobTime, now time.Time) *v1beta1.TimeShares {
 	if t.DeviceSeconds == nil && (t.Open == nil || t.Open.Devices == 0) {
 		return nil

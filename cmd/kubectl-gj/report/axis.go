@@ -27,7 +27,7 @@ var steps = []time.Duration{
 	28 * 24 * time.Hour, 91 * 24 * time.Hour, 365 * 24 * time.Hour,
 }
 
-// timeTicks are at most so many ticks of a time that begins at 0.
+// timeTicks returns at most so many ticks of a time that begins at 0.
 func timeTicks(length time.Duration, left, width px, most int) (out []tick) {
 	step := steps[len(steps)-1]
 	for _, s := range steps {
@@ -49,7 +49,7 @@ type scale struct{ from, to, step float64 }
 // huge is where an axis ends at the latest: what is beyond it, is drawn at its edge.
 const huge = 1e300
 
-// newScale is one that has room for the numbers from low to high, with about so many steps of 1, 2 or 5 times a power of ten.
+// newScale returns a scale that has room for the numbers from low to high, with about so many steps of 1, 2 or 5 times a power of ten.
 func newScale(low, high float64, about int) scale {
 	low, high = max(low, -huge), min(high, huge)
 	if high-low < 1/huge { // one number alone
@@ -67,7 +67,7 @@ func newScale(low, high float64, about int) scale {
 	return scale{math.Floor(low/step) * step, math.Ceil(high/step) * step, step}
 }
 
-// ticks are those of the scale, on an axis that begins at a place and has a length; a negative one goes up.
+// ticks returns the ticks of the scale, on an axis that begins at a place and has a length; a negative one goes up.
 func (s scale) ticks(begin, length px) (out []tick) {
 	for i := range int(math.Round((s.to-s.from)/s.step)) + 1 {
 		v := s.from + float64(i)*s.step
@@ -76,7 +76,7 @@ func (s scale) ticks(begin, length px) (out []tick) {
 	return out
 }
 
-// at is where a number is on such an axis.
+// at returns where a number is on such an axis.
 func (s scale) at(v float64, begin, length px) px {
 	return begin + length*px(min(1, max(0, (v-s.from)/(s.to-s.from))))
 }
@@ -97,5 +97,5 @@ func numeral(v, step float64) string {
 	return strconv.FormatFloat(v, 'f', digits(step), 64)
 }
 
-// digits are how many behind the point tell steps apart.
+// digits returns how many behind the point tell steps apart.
 func digits(step float64) int { return max(0, int(-math.Floor(math.Log10(step)+1e-9))) }

@@ -25,7 +25,7 @@ type row struct {
 	isBand   bool
 }
 
-// rows are the rows of replicas, which come by type and rank.
+// rows returns the rows of replicas, which come by type and rank.
 func rows(list []replica) (out []row) {
 	told := 0
 	for _, r := range list {
@@ -44,7 +44,7 @@ func rows(list []replica) (out []row) {
 	return out
 }
 
-// name is what the row is of, as in worker-[4-99].
+// name returns what the row is of, as in worker-[4-99].
 func (r row) name() string {
 	first, last := r.replicas[0], r.replicas[len(r.replicas)-1]
 	if len(r.replicas) == 1 {
@@ -53,7 +53,7 @@ func (r row) name() string {
 	return fmt.Sprintf("%s-[%d-%d]", first.of, first.rank, last.rank)
 }
 
-// now is how many of the row are in which phase, as in "98 Running, 2 Pending".
+// now returns how many of the row are in which phase, as in "98 Running, 2 Pending".
 func (r row) now() string {
 	if len(r.replicas) == 1 {
 		return r.replicas[0].now
@@ -72,7 +72,7 @@ func (r row) now() string {
 	return strings.Join(order, ", ")
 }
 
-// height is that of the row: a band has more, the more replicas it has.
+// height returns the height of the row: a band has more, the more replicas it has.
 func (r row) height() float64 {
 	n := len(r.replicas)
 	if n == 1 {
@@ -91,7 +91,7 @@ type share struct {
 	below, above float64
 }
 
-// shares are how much of a band was in which state. A replica is in a slot what it was in the middle of that.
+// shares returns how much of a band was in which state. A replica is in a slot what it was in the middle of that.
 func (r row) shares(from, to time.Time) (out []share) {
 	counts := map[state][]int{}
 	for _, is := range stacked {
@@ -126,7 +126,7 @@ func (r row) shares(from, to time.Time) (out []share) {
 	return out
 }
 
-// slot is the first one whose middle is not before a time.
+// slot returns the number of the first slot whose middle is not before a time.
 func slot(t, from, to time.Time) int {
 	at := float64(t.Sub(from)) / float64(to.Sub(from)) * slots
 	return min(slots, max(0, int(math.Ceil(at-0.5))))

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// browser is a Chromium. The test is skipped where there is none, unless GENERICJOB_BROWSER says that there is.
+// browser returns a Chromium. The test is skipped where there is none, unless GENERICJOB_BROWSER says that there is.
 func browser(t *testing.T) string {
 	t.Helper()
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -27,7 +27,7 @@ func browser(t *testing.T) string {
 	return ""
 }
 
-// shown is what a browser makes of a page, in its light or its dark colours. What it says of a policy that is violated is an error.
+// shown returns what a browser makes of a page, in its light or its dark colours. What it says of a policy that is violated is an error.
 func shown(t *testing.T, page string, dark bool) image.Image {
 	t.Helper()
 	dir := t.TempDir()
@@ -47,7 +47,7 @@ func shown(t *testing.T, page string, dark bool) image.Image {
 	return picture
 }
 
-// has is how many pixels of a picture have a colour.
+// has returns how many pixels of a picture have a colour.
 func has(picture image.Image, want color.NRGBA) (n int) {
 	b := picture.Bounds()
 	for y := b.Min.Y; y < b.Max.Y; y++ {

@@ -46,7 +46,7 @@ type Line struct {
 // Dot is a point of a curve.
 type Dot struct{ X, Y px }
 
-// progress is what the status tells, and the log.
+// progress returns what the status tells, and the log.
 func (in *Input) progress() Progress {
 	out := Progress{}
 	if s := in.Family.Status().Progress; s != nil {
@@ -89,7 +89,7 @@ func (in *Input) progress() Progress {
 // at is a point of a curve by its two numbers.
 type at struct{ x, y float64 }
 
-// lossByStep is nil if no line told a loss.
+// lossByStep returns a chart; nil if no line told a loss.
 func (s *Steps) lossByStep() *Chart {
 	runs := s.runs(func(p Point) (at, bool) { return at{float64(p.Step), p.Loss}, !math.IsNaN(p.Loss) })
 	c := newChart("loss", "Loss by step", "step", "loss")
@@ -102,7 +102,7 @@ func (s *Steps) lossByStep() *Chart {
 	return &c.Chart
 }
 
-// stepByTime is nil if no line told a step. Its time is that of the job.
+// stepByTime returns a chart; nil if no line told a step. Its time is that of the job.
 func (s *Steps) stepByTime(from, to time.Time) *Chart {
 	runs := s.runs(func(p Point) (at, bool) {
 		return at{within(p.At, from, to).Sub(from).Seconds(), float64(p.Step)}, p.Told
@@ -116,7 +116,7 @@ func (s *Steps) stepByTime(from, to time.Time) *Chart {
 	return &c.Chart
 }
 
-// runs are the curves of points that tell something, one for each run.
+// runs returns the curves of points that tell something, one for each run.
 func (s *Steps) runs(of func(Point) (at, bool)) (out [][]at) {
 	last := -1
 	for _, p := range s.Points {

@@ -34,7 +34,7 @@ func (m *markup) timeline(t *Timeline) {
 	m.put("</ul>\n</figure>\n")
 }
 
-// life is what is drawn of a timeline.
+// life draws a timeline.
 func (m *markup) life(t *Timeline) {
 	for _, at := range t.Ticks {
 		m.put("<path class=\"grid\" d=\"M%s 6V%s\"/><text class=\"small mid\" x=\"%s\" y=\"%s\">%s</text>\n", at.At, t.Bottom, at.At, t.Foot, at.Text)
@@ -88,7 +88,7 @@ func (m *markup) account(a *Account) {
 	m.endTable()
 }
 
-// bar is what is drawn of an account.
+// bar draws an account.
 func (m *markup) bar(a *Account) {
 	for _, p := range a.Parts {
 		m.put("<path class=\"s %s\" d=\"M%s %sh%sv%sh-%sz\"><title>%s</title></path>\n", p.Is, p.X, a.Bar.Top, p.Width, a.Bar.Tall, p.Width, p.Title)
@@ -119,7 +119,7 @@ func (m *markup) chart(c *Chart) {
 	m.put("<text class=\"small mid\" x=\"%s\" y=\"%s\" dy=\"34\">%s</text>\n</svg>\n</figure>\n", c.Middle, c.Bottom, c.XName)
 }
 
-// SVG is the picture of a job whose time has an account, which stands by itself.
+// SVG returns the picture of a job whose time has an account, which stands by itself.
 func (p *Page) SVG() string {
 	m, t := &markup{}, p.Timeline
 	type key struct {

@@ -39,7 +39,7 @@ func firstOf(f *jobs.Family) *FirstFailure {
 	return &FirstFailure{failureRow(f, &first.ReplicaFailure), cmp.Or(first.Summary, first.Why), first.Probable}
 }
 
-// failuresOf are the last failures, the newest first.
+// failuresOf returns the last failures, the newest first.
 func failuresOf(f *jobs.Family) (out []FailureRow) {
 	list := f.Status().Failures
 	for i := range slices.Backward(list) {
@@ -86,7 +86,7 @@ type BetweenRow struct {
 	Open                                       bool
 }
 
-// between is nil if the operator keeps no history.
+// between returns what the history has; nil if the operator keeps none.
 func (in *Input) between() *Between {
 	if in.History == nil {
 		return nil
@@ -129,7 +129,7 @@ type EventRow struct {
 // mostEvents is how many events a page shows: the last ones.
 const mostEvents = 50
 
-// eventsOf are the last events, the newest first.
+// eventsOf returns the last events, the newest first.
 func eventsOf(list []corev1.Event) (out []EventRow) {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b corev1.Event) int { return happenedAt(b).Compare(happenedAt(a)) })
@@ -146,7 +146,7 @@ func eventsOf(list []corev1.Event) (out []EventRow) {
 	return out
 }
 
-// happenedAt is when an event was last told.
+// happenedAt returns when an event was last told.
 func happenedAt(e corev1.Event) time.Time {
 	switch {
 	case e.Series != nil:

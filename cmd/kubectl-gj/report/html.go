@@ -51,7 +51,7 @@ func (m *markup) putIf(format, value string) {
 	}
 }
 
-// whole is all that was written. Control characters in what tenants wrote are shown, as everywhere in this program: SVG may not have them.
+// whole returns all that was written. Control characters in what tenants wrote are shown, as everywhere in this program: SVG may not have them.
 func (m *markup) whole() string { return plain.Text(m.String()) }
 
 // page writes what all pages have around their contents.

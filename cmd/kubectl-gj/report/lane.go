@@ -29,7 +29,7 @@ const (
 	stateLost     state = "lost"
 )
 
-// paint are the layers one over the other, as spans that do not overlap, in the order of time. Later layers cover earlier ones.
+// paint returns the layers one over the other, as spans that do not overlap, in the order of time. Later layers cover earlier ones.
 func paint(layers []span, from, to time.Time) (out []span) {
 	edges := []time.Time{from, to}
 	for i := range layers {
@@ -89,7 +89,7 @@ func (in *Input) lane(from, to time.Time) []span {
 	return paint(layers, from, to)
 }
 
-// listedFrom is when the first entry of a history began: what came before is in its sums alone.
+// listedFrom returns when the first entry of a history began: what came before is in its sums alone.
 func listedFrom(h *v1beta1.History, to time.Time) time.Time {
 	if len(h.Entries) == 0 {
 		return to
@@ -97,7 +97,7 @@ func listedFrom(h *v1beta1.History, to time.Time) time.Time {
 	return h.Entries[0].Begin.Time
 }
 
-// entries are the spans of entries: of pauses and queues, which may lie in a loss, or of the others.
+// entries returns the spans of entries: of pauses and queues, which may lie in a loss, or of the others.
 func entries(list []v1beta1.HistoryEntry, now time.Time, inside bool) (out []span) {
 	for _, e := range list {
 		cause := e.Kind.TimeCause()

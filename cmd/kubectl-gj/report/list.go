@@ -34,7 +34,7 @@ type ListRow struct {
 // mostLabels is how many columns of labels a page has.
 const mostLabels = 8
 
-// ListOf is the page of jobs. A label by which they differ is a column; one that all have stands above the table.
+// ListOf returns the page of jobs. A label by which they differ is a column; one that all have stands above the table.
 func ListOf(rows []list.Row, all bool, now time.Time) *List {
 	l := &List{Frame: frame("Training jobs", now), Count: fmt.Sprintf("%d jobs", len(rows)), Namespaces: all}
 	if len(rows) == 1 {

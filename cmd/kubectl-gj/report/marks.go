@@ -51,7 +51,7 @@ var letters = []struct {
 // ofKind are the letters of entries.
 var ofKind = map[v1beta1.HistoryKind]letter{v1beta1.HistoryFailure: letterFirst, v1beta1.HistoryHang: letterHang, v1beta1.HistoryDisruption: letterDisruption, v1beta1.HistoryNodeLost: letterNode}
 
-// marks are what is known to have happened to replicas, by the names of these. What the history, the failures and the pods tell of one end is told once.
+// marks returns what is known to have happened to replicas, by the names of these. What the history, the failures and the pods tell of one end is told once.
 func (in *Input) marks() map[string][]mark {
 	f, out := in.Family, map[string][]mark{}
 	for _, m := range append(in.told(), ofPods(f)...) {
@@ -66,7 +66,7 @@ func (in *Input) marks() map[string][]mark {
 	return out
 }
 
-// told are the marks of what the status tells.
+// told returns the marks of what the status tells.
 func (in *Input) told() (out []mark) {
 	s := in.Family.Status()
 	if first := s.FirstFailure; first != nil && first.Time != nil {
@@ -87,7 +87,7 @@ func (in *Input) told() (out []mark) {
 	return out
 }
 
-// ofPods are the marks of pods that have failed and are still there.
+// ofPods returns the marks of pods that have failed and are still there.
 func ofPods(f *jobs.Family) (out []mark) {
 	for _, pod := range f.Pods {
 		if pod.Status.Phase == corev1.PodFailed {

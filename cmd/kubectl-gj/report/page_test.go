@@ -40,7 +40,7 @@ func compare(t *testing.T, file, got string) {
 	require.Equal(t, string(want), got, "%s: if the change is meant, run the test with -update", file)
 }
 
-// pageOf is the page of a job, of which is checked what is true of all pages.
+// pageOf returns the page of a job, of which is checked what is true of all pages.
 func pageOf(t *testing.T, in *Input) string {
 	t.Helper()
 	text := Of(in).HTML()
@@ -153,7 +153,7 @@ func TestWhatTenantsWriteIsNoMarkup(t *testing.T) {
 	require.GreaterOrEqual(t, strings.Count(page, `&lt;script&gt;alert(1)`), 4)
 }
 
-// thousand is a job of so many replicas, each of which starts at another second, and of which every third fails.
+// thousand returns a job of so many replicas, each of which starts at another second, and of which every third fails.
 func thousand(n int) *Input {
 	job := kerneltest.Job(kerneltest.Type("worker", int32(n)))
 	var pods []corev1.Pod

@@ -1,6 +1,6 @@
 package report
 
-// HTML is the page of a job.
+// HTML returns the page of a job.
 func (p *Page) HTML() string {
 	m := &markup{}
 	return m.page(&p.Frame, func() {
@@ -137,7 +137,7 @@ func (m *markup) events(list []EventRow) {
 	m.endTable()
 }
 
-// HTML is the page.
+// HTML returns the page.
 func (l *List) HTML() string {
 	m := &markup{}
 	return m.page(&l.Frame, func() {
@@ -163,7 +163,7 @@ func (l *List) HTML() string {
 	})
 }
 
-// job is the row of one.
+// job writes the row of a job.
 func (m *markup) job(r *ListRow, namespaces bool) {
 	m.put("<tr>")
 	if namespaces {

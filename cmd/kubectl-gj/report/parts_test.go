@@ -25,7 +25,7 @@ func TestLaterLayersCoverEarlierOnes(t *testing.T) {
 	require.Empty(t, paint([]span{{minute(9), minute(9), "a"}}, minute(0), minute(8)))
 }
 
-// withTime is a job with an account, and a history.
+// withTime returns a job with an account, and a history.
 func withTime(account *v1beta1.JobTime, h *v1beta1.History) *Input {
 	job := &v1beta1.GenericJob{Status: v1beta1.GenericJobStatus{Time: account}}
 	return &Input{Family: &jobs.Family{Kind: jobs.ByKind(v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob)), Job: job, GenericJob: job}, History: h}

@@ -45,7 +45,7 @@ func Read(ctx context.Context, c client.Reader, pods typedcorev1.PodInterface, f
 	return in, nil
 }
 
-// eventsAbout are the events about an object, as far as they may be read. The apiserver lists the oldest first, and a page shows the last ones: so all
+// eventsAbout returns the events about an object, as far as they may be read. The apiserver lists the oldest first, and a page shows the last ones: so all
 // are read.
 func eventsAbout(ctx context.Context, c client.Reader, o client.Object) (all []corev1.Event, err error) {
 	for list := (&corev1.EventList{}); ; {
@@ -115,7 +115,7 @@ func (s *Steps) readLog(ctx context.Context, pods typedcorev1.PodInterface, pod 
 	s.Cut = s.Cut || log.N <= 0
 }
 
-// telling is the pod of the lowest replica whose code has started, or of the highest, where the last rank prints; nil without one.
+// telling returns the pod of the lowest replica whose code has started, or of the highest, where the last rank prints; nil without one.
 func telling(f *jobs.Family, last bool) *corev1.Pod {
 	auxiliary := map[string]bool{}
 	for i := range f.GenericJob.Spec.ReplicaSpecs {

@@ -26,7 +26,7 @@ type replica struct {
 	marks     []mark
 }
 
-// replicas are those of the job, by type and rank. What their pods do not tell is what the lane does: it is productive only while all run.
+// replicas returns the replicas of the job, by type and rank. What their pods do not tell is what the lane does: it is productive only while all run.
 func (in *Input) replicas(lane []span, from, to time.Time) []replica {
 	f := in.Family
 	if f.GenericJob == nil {
@@ -56,7 +56,7 @@ func (in *Input) replicas(lane []span, from, to time.Time) []replica {
 	return out
 }
 
-// branches are the lines of a tree that are of replicas.
+// branches returns the lines of a tree that are of replicas.
 func branches(b tree.Branch) (out []tree.Branch) {
 	for _, child := range b.Branches {
 		out = append(out, branches(child)...)
@@ -67,7 +67,7 @@ func branches(b tree.Branch) (out []tree.Branch) {
 	return out
 }
 
-// ran are the spans in which the account says that all replicas ran, or had finished. Before the job had the size that it has now, nobody knows of
+// ran returns the spans in which the account says that all replicas ran, or had finished. Before the job had the size that it has now, nobody knows of
 // which replicas that is true.
 func (in *Input) ran(lane []span) (out []span) {
 	var sized time.Time
@@ -89,7 +89,7 @@ func (in *Input) ran(lane []span) (out []span) {
 	return out
 }
 
-// pod are the layers of a replica's pod. What was before it is covered only where it was known.
+// pod returns the layers of a replica's pod. What was before it is covered only where it was known.
 func (in *Input) pod(pod *corev1.Pod, from, to time.Time) []span {
 	created := later(pod.CreationTimestamp.Time, from)
 	layers := []span{{created, to, statePending}}
@@ -118,7 +118,7 @@ func (in *Input) pod(pod *corev1.Pod, from, to time.Time) []span {
 	return layers
 }
 
-// containerOf is the status of the container that matters; nil if the kubelet has not told any.
+// containerOf returns the status of the container that matters; nil if the kubelet has not told any.
 func containerOf(pod *corev1.Pod) *corev1.ContainerStatus {
 	name := logs.Main(pod)
 	for i := range pod.Status.ContainerStatuses {
@@ -129,7 +129,7 @@ func containerOf(pod *corev1.Pod) *corev1.ContainerStatus {
 	return nil
 }
 
-// runsOf are the runs of a container that its pod still tells: the present one, and the one before.
+// runsOf returns the runs of a container that its pod still tells: the present one, and the one before.
 func runsOf(pod *corev1.Pod, c *corev1.ContainerStatus, to time.Time) (runs []span) {
 	if c == nil {
 		return nil
@@ -151,7 +151,7 @@ func runsOf(pod *corev1.Pod, c *corev1.ContainerStatus, to time.Time) (runs []sp
 	return runs
 }
 
-// barrier is the time in which a replica that restarts in place last waited for the others, its container running.
+// barrier returns the time in which a replica that restarts in place last waited for the others, its container running.
 func (in *Input) barrier(pod *corev1.Pod, created, to time.Time) []span {
 	s := in.Family.GenericJob.Status.InPlace
 	if s == nil || s.BarrierTime == nil || s.BarrierTime.Time.Before(pod.CreationTimestamp.Time) && !barrier.IsClosed(in.Family.GenericJob) || podstate.IsOver(pod) {
@@ -167,7 +167,7 @@ func (in *Input) barrier(pod *corev1.Pod, created, to time.Time) []span {
 	return []span{{later(s.BarrierTime.Time, created), until, stateBarrier}}
 }
 
-// stoppedAt is when somebody asked a pod to go; zero if nobody did.
+// stoppedAt returns when somebody asked a pod to go; zero if nobody did.
 func stoppedAt(pod *corev1.Pod) time.Time {
 	if pod.DeletionTimestamp == nil {
 		return time.Time{}

@@ -45,7 +45,7 @@ type Page struct {
 // Fact is a name with a value.
 type Fact struct{ Name, Value string }
 
-// Of is the page of a job.
+// Of returns the page of a job.
 func Of(in *Input) *Page {
 	f, s := in.Family, in.Family.Status()
 	answer := why.Of(f, in.Now)
@@ -93,7 +93,7 @@ func unlessZero[N int32 | int64](n N) string {
 	return fmt.Sprint(n)
 }
 
-// window is the time that is drawn: the life of the job.
+// window returns the time that is drawn: the life of the job.
 func (in *Input) window() (from, to time.Time) {
 	from, to = in.Family.Job.GetCreationTimestamp().Time, in.Now
 	if done := in.Family.Status().CompletionTime; done != nil {
@@ -105,5 +105,5 @@ func (in *Input) window() (from, to time.Time) {
 	return from, to
 }
 
-// stamp is a time as the page tells it.
+// stamp returns a time as the page tells it.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }

@@ -125,7 +125,7 @@ func (s *Steps) lose(p *Point, loss float64) {
 	}
 }
 
-// group is the number that a group of an expression has matched.
+// group returns the number that a group of an expression has matched.
 func group(pattern *regexp.Regexp, found []string, name string) (float64, bool) {
 	i := pattern.SubexpIndex(name)
 	if i < 0 || found[i] == "" {

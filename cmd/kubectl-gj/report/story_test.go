@@ -22,7 +22,7 @@ const (
 	parted    = "RuntimeError: [gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.0.0.7]:4411\n"
 )
 
-// night is a job of eight replicas whose status the kernel itself has made: an exception that others follow from, a drain, a pause, a second
+// night returns a job of eight replicas whose status the kernel itself has made: an exception that others follow from, a drain, a pause, a second
 // failure by memory, and success.
 func night(t *testing.T) *Input {
 	s := kerneltest.NewStory(kerneltest.Job(kerneltest.Type("worker", 8, kerneltest.Policy(v1beta1.RestartOnFailure, 3), kerneltest.Template(func(p *corev1.PodTemplateSpec) {
@@ -70,7 +70,7 @@ func ends(s *kerneltest.Story, rank int, code int32, words string) {
 	ended.Message, ended.Reason = words, "Error"
 }
 
-// inputOf is what is known of the job of a story.
+// inputOf returns what is known of the job of a story.
 func inputOf(s *kerneltest.Story) *Input {
 	var pods []corev1.Pod
 	for _, pod := range s.Cluster.Pods {
@@ -80,7 +80,7 @@ func inputOf(s *kerneltest.Story) *Input {
 	return &Input{Family: jobs.NewFamily(kind, s.Cluster.Job, s.Cluster.Job, pods), Now: s.Cluster.Now}
 }
 
-// trained is what the log of worker-0 tells of the last two runs: the second goes on from a checkpoint.
+// trained returns what the log of worker-0 tells of the last two runs: the second goes on from a checkpoint.
 func trained(t *testing.T) *Steps {
 	t.Helper()
 	steps := &Steps{Replica: "worker-0"}

@@ -124,7 +124,7 @@ func describe(lane []span, rows int) string {
 	return fmt.Sprintf("The job, in the order of time: %s. Below are %d rows of replicas.", strings.Join(parts, ", "), rows)
 }
 
-// spell is a time in words. Where the clocks of cluster and reader differ, something may not have begun yet: then it is none.
+// spell returns a time in words. Where the clocks of cluster and reader differ, something may not have begun yet: then it is none.
 func spell(d time.Duration) string { return jobs.Spell(int64(max(0, d) / time.Second)) }
 
 // drawing is a timeline that is being drawn, with what its legend needs.
@@ -154,7 +154,7 @@ func (d *drawing) row(r row, y px) Row {
 	return out
 }
 
-// brief is as much of a text as there is room for beside a row, whose title has all of it.
+// brief returns as much of a text as there is room for beside a row, whose title has all of it.
 func brief(text string, most int) string {
 	if runes := []rune(text); len(runes) > most {
 		return string(runes[:most-1]) + "…"
@@ -239,7 +239,7 @@ type happened struct {
 	who string
 }
 
-// ofLetter are the marks of a letter in a row, in the order of time.
+// ofLetter returns the marks of a letter in a row, in the order of time.
 func ofLetter(r row, is letter) (out []happened) {
 	for _, one := range r.replicas {
 		for _, m := range one.marks {

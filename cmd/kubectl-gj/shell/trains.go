@@ -43,7 +43,7 @@ func TrainingCommands(job *v1beta1.GenericJob, replica, container string) (lines
 	return lines
 }
 
-// line is what a container of a pod runs.
+// line returns what a container of a pod runs.
 func line(pod *corev1.Pod, container string) string {
 	if container == "" {
 		container = logs.Main(pod)
@@ -74,7 +74,7 @@ var (
 	variable = regexp.MustCompile(`\$\$|\$\(([A-Za-z_]\w*)\)`)
 )
 
-// quoted is a word of a command as a shell takes it. Variables of the container, which Kubernetes would have expanded, are the shell's.
+// quoted returns a word of a command as a shell takes it. Variables of the container, which Kubernetes would have expanded, are the shell's.
 func quoted(word string, env []corev1.EnvVar) string {
 	if plainWord.MatchString(word) {
 		return word

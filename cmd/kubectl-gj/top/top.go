@@ -34,7 +34,7 @@ type Row struct {
 	Time *metav1.Time `json:"time,omitempty"`
 }
 
-// Jobs are the rows of jobs, those with most restarts first. Jobs of which nothing was ever started again are left out.
+// Jobs returns the rows of jobs, those with most restarts first. Jobs of which nothing was ever started again are left out.
 func Jobs(list []v1beta1.GenericJob) []Row {
 	var rows []Row
 	for i := range list {
@@ -61,7 +61,7 @@ func Jobs(list []v1beta1.GenericJob) []Row {
 	return sorted(rows)
 }
 
-// Replicas are the rows of a job's replicas that were started again by themselves, those with most restarts first. A ledger that cannot be read has none: it
+// Replicas returns the rows of a job's replicas that were started again by themselves, those with most restarts first. A ledger that cannot be read has none: it
 // may name any number of ranks.
 func Replicas(job *v1beta1.GenericJob) []Row {
 	var rows []Row
@@ -98,7 +98,7 @@ func sorted(rows []Row) []Row {
 	return rows
 }
 
-// Table is a table of rows. With all, it has their namespaces; steps and losses, if any code told some.
+// Table returns a table of rows. With all, it has their namespaces; steps and losses, if any code told some.
 func Table(rows []Row, all bool, now time.Time) [][]string {
 	tell := slices.ContainsFunc(rows, func(r Row) bool { return r.Step != nil || r.Loss != "" })
 	line := func(namespace, name, restarts, disruptions, step, loss, worst, last, ago string) (cells []string) {

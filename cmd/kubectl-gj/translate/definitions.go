@@ -73,7 +73,7 @@ func (m *Made) define(f *v1beta1.TrainingFramework, documents []document, kinds 
 	return nil
 }
 
-// asApplied is the CRD of a definition as an admin applies it where the operator may not: without a status.
+// asApplied returns the CRD of a definition as an admin applies it where the operator may not: without a status.
 func asApplied(own *apiextensionsv1.CustomResourceDefinition) (client.Object, error) {
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(own)
 	if err != nil {
@@ -85,7 +85,7 @@ func asApplied(own *apiextensionsv1.CustomResourceDefinition) (client.Object, er
 	return made, nil
 }
 
-// schemasFor are those of a kind's CRD: of the definition's own, or of one that is among the documents.
+// schemasFor returns the schemas of a kind's CRD: of the definition's own, or of one that is among the documents.
 func schemasFor(spec *v1beta1.TrainingFrameworkSpec, own *apiextensionsv1.CustomResourceDefinition, documents []document) (s definition.Schemas, known bool, err error) {
 	kind := spec.Kind
 	if own != nil {

@@ -20,7 +20,7 @@ const (
 	jobFile       = "../../../e2e/extension/sample.yaml"
 )
 
-// together are files as one manifest, with this in place of that.
+// together returns files as one manifest, with this in place of that.
 func together(t *testing.T, edits []string, files ...string) io.Reader {
 	t.Helper()
 	var text strings.Builder

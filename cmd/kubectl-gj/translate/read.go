@@ -90,7 +90,7 @@ func shaped(kind *jobs.Kind, err error) error {
 	return err
 }
 
-// withoutComments are the lines of a document that say something.
+// withoutComments returns the lines of a document that say something.
 func withoutComments(raw []byte) (out []byte) {
 	for line := range bytes.Lines(raw) {
 		if line := bytes.TrimSpace(line); !bytes.HasPrefix(line, []byte("#")) && !bytes.HasPrefix(line, []byte("---")) {

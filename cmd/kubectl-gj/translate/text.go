@@ -36,7 +36,7 @@ func (m *Made) Lines() []string {
 	return lines
 }
 
-// detail is what is worth saying of an object in its line.
+// detail returns what is worth saying of an object in its line.
 func detail(gj *v1beta1.GenericJob, o client.Object) string {
 	switch made := o.(type) {
 	case *v1beta1.GenericJob:
@@ -54,7 +54,7 @@ func detail(gj *v1beta1.GenericJob, o client.Object) string {
 	}
 }
 
-// podDetail is what the container runs that matters most, and of how many pods this one is the first.
+// podDetail returns what the container runs that matters most, and of how many pods this one is the first.
 func podDetail(gj *v1beta1.GenericJob, pod *corev1.Pod) string {
 	name := logs.Main(pod)
 	for _, c := range pod.Spec.Containers {

@@ -123,7 +123,7 @@ func (m *Made) add(gj *v1beta1.GenericJob, all bool) {
 	}
 }
 
-// least is how many pods are placed together or not at all.
+// least returns how many pods are placed together or not at all.
 func least(gj *v1beta1.GenericJob) int {
 	n := 0
 	for _, task := range spec.ReplicaTypes(gj, false) {

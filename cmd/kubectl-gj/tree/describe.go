@@ -27,7 +27,7 @@ func Describe(r v1beta1.ReplicaFailure) string {
 	return cmp.Or(strings.Join(words, ", "), "failed") + at(r.Frame)
 }
 
-// quoted is the last line of a failure's message.
+// quoted returns the last line of a failure's message.
 func quoted(r v1beta1.ReplicaFailure, line string) string {
 	if podstate.IsJustOutput(&r) {
 		return fmt.Sprintf("last output: %q", line)

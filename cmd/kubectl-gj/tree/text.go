@@ -86,7 +86,7 @@ func appendBranch(rows []line, b Branch, first, rest string) []line {
 	return rows
 }
 
-// words are how far a job has come, and why it is not as it should be.
+// words returns how far a job has come, and why it is not as it should be.
 func (b Branch) words() string {
 	var words []string
 	if b.Step != nil {

@@ -53,7 +53,7 @@ type Branch struct {
 	Branches []Branch `json:"branches,omitempty"`
 }
 
-// Of is the tree of a job.
+// Of returns the tree of a job.
 func Of(f *jobs.Family, now time.Time) Branch {
 	root := Branch{Name: f.Title(), Phase: cmp.Or(string(f.Phase()), "Unseen"), Why: told(f)}
 	if f.Job.GetDeletionTimestamp() != nil {
@@ -83,7 +83,7 @@ func Of(f *jobs.Family, now time.Time) Branch {
 	return root
 }
 
-// boardOf is the line of the job's TensorBoard. What its note says of one that is ready is what `kubectl gj tensorboard` is for.
+// boardOf returns the line of the job's TensorBoard. What its note says of one that is ready is what `kubectl gj tensorboard` is for.
 func boardOf(f *jobs.Family, board *v1beta1.DependentStatus) Branch {
 	b := Branch{Name: "TensorBoard/" + tensorboard.Name(f.Job), Phase: "Ready"}
 	if !board.Ready {
@@ -92,7 +92,7 @@ func boardOf(f *jobs.Family, board *v1beta1.DependentStatus) Branch {
 	return b
 }
 
-// told is what the job's conditions say, if that is more than that all is well.
+// told returns what the job's conditions say, if that is more than that all is well.
 func told(f *jobs.Family) string {
 	running := f.Condition(v1beta1.ConditionRunning)
 	switch {
@@ -118,7 +118,7 @@ func Warned(event *corev1.Event) string {
 	return text
 }
 
-// podsOf are the lines of the replicas, by type and rank, and of pods that are on their way out.
+// podsOf returns the lines of the replicas, by type and rank, and of pods that are on their way out.
 func podsOf(f *jobs.Family, now time.Time) (out []Branch) {
 	draft, _ := ledger.Load(f.GenericJob) // what cannot be read of it is told by the condition Blocked
 	judge := podstate.Judge{Now: now}
@@ -149,7 +149,7 @@ func lost(l *podstate.NotReadyNode) string {
 	return ""
 }
 
-// replica is what there is to say of one.
+// replica returns the line of a replica.
 func replica(f *jobs.Family, replicas *roster.Roster, t *roster.Type, rank int, now time.Time) Branch {
 	record := recordOf(f.GenericJob, t.Type, rank)
 	b := Branch{Restarts: record.Restarts, Disruptions: max(0, record.Attempt-record.Restarts), WithJob: withJob(f.GenericJob, t, rank, record)}
@@ -178,7 +178,7 @@ func replica(f *jobs.Family, replicas *roster.Roster, t *roster.Type, rank int, 
 	return b
 }
 
-// withJob is how often a replica was started over with all others, beyond the restarts that are its own. Who has finished in place is a member
+// withJob returns how often a replica was started over with all others, beyond the restarts that are its own. Who has finished in place is a member
 // of no later attempt, and nobody knows of how many it was one.
 func withJob(job *v1beta1.GenericJob, t *roster.Type, rank int, own v1beta1.RankRecord) int32 {
 	switch {
@@ -191,7 +191,7 @@ func withJob(job *v1beta1.GenericJob, t *roster.Type, rank int, own v1beta1.Rank
 	}
 }
 
-// absent is what there is to say of a replica without a pod.
+// absent returns what there is to say of a replica without a pod.
 func absent(f *jobs.Family, record v1beta1.RankRecord, now time.Time) (phase, why string) {
 	s := &f.GenericJob.Status
 	switch {
@@ -222,7 +222,7 @@ func before(f *jobs.Family, pod *corev1.Pod, b Branch) string {
 	}
 }
 
-// lastFailure is how a replica that has failed did so.
+// lastFailure returns how a replica that has failed did so.
 func lastFailure(f *jobs.Family, t *roster.Type, rank int) string {
 	if pod := t.Pods[rank]; pod != nil && pod.Status.Phase == corev1.PodFailed {
 		return Describe(t.Pod(rank).AtOwnEnd().Record())
@@ -233,7 +233,7 @@ func lastFailure(f *jobs.Family, t *roster.Type, rank int) string {
 	return ""
 }
 
-// failureOf is the last failure of a pod that the status knows; nil without one.
+// failureOf returns the last failure of a pod that the status knows; nil without one.
 func failureOf(f *jobs.Family, pod string) *v1beta1.ReplicaFailure {
 	for i := len(f.GenericJob.Status.Failures) - 1; i >= 0; i-- {
 		if failure := &f.GenericJob.Status.Failures[i]; failure.Pod == pod {
@@ -243,7 +243,7 @@ func failureOf(f *jobs.Family, pod string) *v1beta1.ReplicaFailure {
 	return nil
 }
 
-// recordOf is what the ledger says of a replica that was replaced.
+// recordOf returns what the ledger says of a replica that was replaced.
 func recordOf(job *v1beta1.GenericJob, replicaType string, rank int) v1beta1.RankRecord {
 	for _, l := range job.Status.Ledger {
 		i := slices.IndexFunc(l.Replicas, func(r v1beta1.RankRecord) bool {
@@ -256,7 +256,7 @@ func recordOf(job *v1beta1.GenericJob, replicaType string, rank int) v1beta1.Ran
 	return v1beta1.RankRecord{}
 }
 
-// phaseOf is the phase of a pod as kubectl shows it.
+// phaseOf returns the phase of a pod as kubectl shows it.
 func phaseOf(pod *corev1.Pod) string {
 	if pod.DeletionTimestamp != nil && !podstate.IsOver(pod) {
 		return "Terminating"

@@ -53,7 +53,7 @@ func (s *space) shows(job *unstructured.Unstructured, status string) {
 	require.NoError(s.t, s.Status().Update(s.t.Context(), job))
 }
 
-// TestAJobOfAKindThatADefinitionServes is looked at and steered as one of the kinds that the program knows.
+// A job of a kind that a definition serves is looked at and steered as one of the kinds that the program knows.
 func TestAJobOfAKindThatADefinitionServes(t *testing.T) {
 	s := newSpace(t)
 	s.installJAX()

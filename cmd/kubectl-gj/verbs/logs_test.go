@@ -108,7 +108,7 @@ func (k *kubelet) says(pod, container string, texts ...string) {
 	}
 }
 
-// times is how often a log was asked for.
+// times returns how often a log was asked for.
 func (k *kubelet) times(pod string) (n int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

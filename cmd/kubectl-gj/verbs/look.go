@@ -65,7 +65,7 @@ func (p *program) tree() *cobra.Command {
 	return c
 }
 
-// drawn is the tree of a job in lines.
+// drawn returns the tree of a job in lines.
 func (p *program) drawn(f *jobs.Family, all bool, width int) []string {
 	root := tree.Of(f, time.Now())
 	if !all {

@@ -47,7 +47,7 @@ type program struct {
 	flags *genericclioptions.ConfigFlags
 }
 
-// New is the program with all its verbs.
+// New returns the program with all its verbs.
 func New(streams genericiooptions.IOStreams) *cobra.Command {
 	p := &program{streams, streams, genericclioptions.NewConfigFlags(true)}
 	p.Out, p.ErrOut = plain.Writer(streams.Out), plain.Writer(streams.ErrOut)
@@ -92,7 +92,7 @@ func suggestion(names []string) string {
 	return "; do you mean " + strings.Join(names, " or ") + "?"
 }
 
-// examples are command lines, as --help shows them.
+// examples returns command lines, as --help shows them.
 func examples(lines ...string) string {
 	return "  kubectl gj " + strings.Join(lines, "\n  kubectl gj ")
 }
@@ -156,7 +156,7 @@ func (p *program) find(ctx context.Context, name string) (*session, *jobs.Family
 	}
 }
 
-// findWithoutEnd is find, but for the context.
+// findWithoutEnd does what find does, but for the context.
 func (p *program) findWithoutEnd(ctx context.Context, name string) (*session, *jobs.Family, error) {
 	parsed, err := jobs.ParseName(name)
 	if err != nil {
@@ -179,7 +179,7 @@ func (p *program) findWithoutEnd(ctx context.Context, name string) (*session, *j
 	return s, f, err
 }
 
-// clientset is for what only Kubernetes' own client can: logs.
+// clientset returns a client for what only Kubernetes' own can: logs.
 func (s *session) clientset() (*kubernetes.Clientset, error) {
 	c, err := kubernetes.NewForConfig(s.config)
 	if err != nil {
@@ -237,7 +237,7 @@ func (p *program) write(o output, value any) error {
 	return err
 }
 
-// terminal is the width of the terminal that is written to; false if it is none.
+// terminal returns the width of the terminal that is written to; false if it is none.
 func (p *program) terminal() (width int, ok bool) {
 	file, ok := p.raw.Out.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {

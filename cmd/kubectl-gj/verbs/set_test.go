@@ -10,7 +10,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// main is the container that trains, as it is stored.
+// main returns the container that trains, as it is stored.
 func (s *space) main(job *v1beta1.GenericJob) *corev1.Container {
 	s.t.Helper()
 	require.NoError(s.t, s.Get(s.t.Context(), client.ObjectKeyFromObject(job), job))

@@ -57,7 +57,7 @@ func (p *program) resume() *cobra.Command {
 		func(f *jobs.Family) (client.Patch, error) { return edit.Pause(f.Kind, false), nil })
 }
 
-// patching is a verb that patches a job and says what it then does.
+// patching returns a verb that patches a job and says what it then does.
 func (p *program) patching(use, short, long, example, does string, edit func(*jobs.Family) (client.Patch, error)) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Long: long, Example: example,

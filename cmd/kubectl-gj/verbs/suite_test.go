@@ -111,7 +111,7 @@ func (s *space) create(short, name, spec string) client.Object {
 	return job
 }
 
-// kindOf is the kind of a short name.
+// kindOf returns the kind of a short name.
 func kindOf(t *testing.T, short string) *jobs.Kind {
 	t.Helper()
 	all := jobs.Kinds()

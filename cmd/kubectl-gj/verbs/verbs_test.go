@@ -213,7 +213,7 @@ func TestScale(t *testing.T) {
 	}
 }
 
-// stored is a file with a job as it is stored.
+// stored returns a file with a job as it is stored.
 func (s *space) stored(kind, name string) string {
 	s.t.Helper()
 	known := kindOf(s.t, kind)

@@ -94,7 +94,7 @@ func timedOut(ctx, bounded context.Context, err error, timeout time.Duration, s 
 	return exit.Timeoutf("timed out after %s. %s", short(timeout), why.Of(f, time.Now()).Text())
 }
 
-// short is a duration without units of which there is none: 5m, not 5m0s.
+// short returns a duration without units of which there is none: 5m, not 5m0s.
 func short(d time.Duration) string {
 	text := d.String()
 	for _, none := range []string{"m0s", "h0m"} {

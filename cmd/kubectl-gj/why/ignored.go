@@ -70,7 +70,7 @@ func ignoredBy(job *v1beta1.GenericJob, now time.Time) (list []string) {
 // counts reports whether the operator counts failures by node, be it by its own default.
 func counts(s *v1beta1.GenericJobStatus) bool { return len(s.NodeFailures) > 0 }
 
-// ignoredOf is the same of a training job, whose GenericJob has no such events.
+// ignoredOf returns the same for a training job, whose GenericJob has no such events.
 func ignoredOf(program *framework.Program, s v1beta1.GenericJobStatus) (list []string) {
 	for _, w := range program.Warnings {
 		if slices.Contains(ignoring, w.Reason) {

@@ -57,7 +57,7 @@ func (q question) notAvoided() (text string) {
 	return text
 }
 
-// fresh are those failures of a node that still count.
+// fresh returns those failures of a node that still count.
 func (q question) fresh(n *v1beta1.NodeFailures, policy spec.AvoidPolicy) v1beta1.NodeFailures {
 	out := *n
 	out.Times = slices.DeleteFunc(slices.Clone(n.Times), func(t metav1.Time) bool { return q.now.Sub(t.Time) >= policy.Within })
@@ -80,7 +80,7 @@ func (q question) noMore(policy spec.AvoidPolicy) string {
 		strings.Join(names, ", node "), policy.AtMost)
 }
 
-// toldOf is what the last event says of a node that is not avoided; "" if there is none any more.
+// toldOf returns what the last event says of a node that is not avoided; "" if there is none any more.
 func (q question) toldOf(node string) string {
 	for _, e := range slices.Backward(q.NotAvoided) {
 		if strings.Contains(e.Message, " node "+node+",") {

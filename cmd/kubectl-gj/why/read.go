@@ -41,7 +41,7 @@ func ReadRules(text []byte) (policy v1beta1.FailurePolicy, err error) {
 	return policy, nil
 }
 
-// policyOf is the text of the failure policy in a file.
+// policyOf returns the text of the failure policy in a file.
 func policyOf(text []byte) ([]byte, error) {
 	var found [][]byte
 	manifest := false
@@ -82,7 +82,7 @@ func policyOf(text []byte) ([]byte, error) {
 	}
 }
 
-// at is what stands at a path of fields; nil if nothing does.
+// at returns what stands at a path of fields; nil if nothing does.
 func at(in any, path string) any {
 	for name := range strings.SplitSeq(path, ".") {
 		fields, _ := in.(map[string]any)

@@ -30,7 +30,7 @@ type Judgement struct {
 	Does string `json:"does"`
 }
 
-// Text is it in a line.
+// Text returns the judgement as a line.
 func (j Judgement) Text() string {
 	cause := ""
 	if j.Cause != "" {
@@ -109,7 +109,7 @@ func noneLeft(job *v1beta1.GenericJob, replicaType string, rank int) string {
 	return fmt.Sprintf("no restart is left now (0 of %d)", limit)
 }
 
-// replicaOf is the replica type and the rank of a pod; the type is "" if it cannot be told.
+// replicaOf returns the replica type and the rank of a pod; the type is "" if it cannot be told.
 func replicaOf(job *v1beta1.GenericJob, pod string) (replicaType string, rank int) {
 	if job == nil {
 		return "", 0

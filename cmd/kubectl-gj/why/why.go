@@ -36,7 +36,7 @@ type Answer struct {
 	Recovery string `json:"recovery,omitempty"`
 }
 
-// Text is the paragraph, and what is ignored and the losses in lines below it.
+// Text returns the paragraph, and what is ignored and the losses in lines below it.
 func (a Answer) Text() string {
 	head := a.Job + ": " + cmp.Or(string(a.Phase), "not seen by the operator yet") + "."
 	timeText := ""
@@ -77,7 +77,7 @@ var rules = []func(question) *Answer{
 	runs,
 }
 
-// Of is the answer for a job.
+// Of returns the answer for a job.
 func Of(f *jobs.Family, now time.Time) Answer {
 	q := question{f, now}
 	for _, rule := range rules {
@@ -95,7 +95,7 @@ func Of(f *jobs.Family, now time.Time) Answer {
 	return Answer{Job: f.Title(), Phase: f.Phase(), Why: "The operator cannot tell.", Do: "See its status: " + q.kubectl("get", "-o yaml")}
 }
 
-// kubectl is a command about the job.
+// kubectl returns a command about the job.
 func (q question) kubectl(verb, rest string) string {
 	return fmt.Sprintf("kubectl %s %s/%s -n %s %s.", verb, strings.ToLower(q.Kind.Kind), q.Job.GetName(), q.Job.GetNamespace(), rest)
 }

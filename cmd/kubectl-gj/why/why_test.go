@@ -20,7 +20,7 @@ func family(job *v1beta1.GenericJob) *jobs.Family {
 	return jobs.NewFamily(jobs.ByKind(v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob)), job, job, nil)
 }
 
-// running is a job of two workers that runs, with another spec than it began with.
+// running returns a job of two workers that runs, with another spec than it began with.
 func running(edit func(*v1beta1.GenericJobSpec)) *v1beta1.GenericJob {
 	s := kt.NewStory(kt.Job(kt.Type("worker", 2))).Kubelet(time.Second).Then(3*time.Second, "time passes", func() {})
 	s.Cluster.Job.Spec.ReplicaSpecs[0].Template.Spec.Containers[0].Command = []string{"python", "train.py"}
@@ -28,7 +28,7 @@ func running(edit func(*v1beta1.GenericJobSpec)) *v1beta1.GenericJob {
 	return s.Cluster.Job
 }
 
-// counted is how often each sentence stands in a list.
+// counted returns how often each sentence stands in a list.
 func counted(list []string) map[string]int {
 	out := map[string]int{}
 	for _, text := range list {

@@ -46,7 +46,7 @@ func (l *connections) Accept() (net.Conn, error) {
 		_ = conn.Close()
 		return nil, err
 	}
-	p := &connection{Conn: conn, of: l, from: from}
+	c := &connection{Conn: conn, of: l, from: from}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for len(l.taken) >= maxConnections && !l.closed {
@@ -57,8 +57,8 @@ func (l *connections) Accept() (net.Conn, error) {
 		}
 		l.left.Wait()
 	}
-	l.taken = append(l.taken, p)
-	return p, nil
+	l.taken = append(l.taken, c)
+	return c, nil
 }
 
 // Close implements net.Listener.
@@ -73,37 +73,37 @@ func (l *connections) Close() error {
 // toClose returns the connection that makes room for one more from an address; nil if the requests of all have come.
 func (l *connections) toClose(from string) *connection {
 	has := map[string]int{from: 1}
-	for _, p := range l.taken {
-		has[p.from]++
+	for _, c := range l.taken {
+		has[c.from]++
 	}
 	var out *connection
-	for _, p := range l.taken {
-		if !p.hasRequest && (out == nil || has[p.from] > has[out.from]) {
-			out = p
+	for _, c := range l.taken {
+		if !c.hasRequest && (out == nil || has[c.from] > has[out.from]) {
+			out = c
 		}
 	}
 	return out
 }
 
-func (l *connections) drop(p *connection) {
-	l.taken = slices.DeleteFunc(l.taken, func(other *connection) bool { return other == p })
+func (l *connections) drop(c *connection) {
+	l.taken = slices.DeleteFunc(l.taken, func(other *connection) bool { return other == c })
 	l.left.Broadcast()
 }
 
 // Close implements net.Conn.
-func (p *connection) Close() error {
-	p.of.mu.Lock()
-	defer p.of.mu.Unlock()
-	p.of.drop(p)
-	return p.Conn.Close()
+func (c *connection) Close() error {
+	c.of.mu.Lock()
+	defer c.of.mu.Unlock()
+	c.of.drop(c)
+	return c.Conn.Close()
 }
 
 // stay keeps a connection until its request is answered, and reports whether it is still open.
-func (p *connection) stay() bool {
-	p.of.mu.Lock()
-	defer p.of.mu.Unlock()
-	p.hasRequest = slices.Contains(p.of.taken, p)
-	return p.hasRequest
+func (c *connection) stay() bool {
+	c.of.mu.Lock()
+	defer c.of.mu.Unlock()
+	c.hasRequest = slices.Contains(c.of.taken, c)
+	return c.hasRequest
 }
 
 type connectionKey struct{}
@@ -124,7 +124,7 @@ func staying(next http.Handler) http.Handler {
 			http.Error(w, "nothing here takes a body", http.StatusRequestEntityTooLarge)
 			return
 		}
-		if p, ok := r.Context().Value(connectionKey{}).(*connection); ok && p.stay() && http.NewResponseController(w).SetReadDeadline(time.Time{}) == nil {
+		if c, ok := r.Context().Value(connectionKey{}).(*connection); ok && c.stay() && http.NewResponseController(w).SetReadDeadline(time.Time{}) == nil {
 			next.ServeHTTP(w, r)
 		}
 	})

@@ -31,7 +31,7 @@ type times struct {
 	turn            time.Duration // for an answer to begin: the shortest time of a port has room for it, and for the answer
 }
 
-// shortTimes are those of every port. They are enough for whoever means it.
+// shortTimes returns the times of every port. They are enough for whoever means it.
 func shortTimes() times {
 	return times{header: 5 * time.Second, request: 10 * time.Second, turn: 2 * time.Second}
 }

@@ -82,7 +82,7 @@ func dial(t *testing.T, address string) net.Conn {
 	return c
 }
 
-// answer is what the server has said when it closes the connection, "" if nothing.
+// answer returns what the server has said when it closes the connection, "" if nothing.
 func answer(c net.Conn) string {
 	line, _ := bufio.NewReader(c).ReadString('\n')
 	return strings.TrimSpace(line)

@@ -23,12 +23,12 @@ func main() {
 	seeds := flag.Int("seeds", 50000, "lives in which each mutant must be found")
 	run := flag.String("run", "", "only the mutants whose name this regular expression matches")
 	most := flag.Int("k", -1, "search in scopes, in the lives with at most so many deviations")
-	scopes := flag.String("scopes", smallScopes, "with -k: only the scopes whose name this regular expression matches")
+	scopes := flag.String("scopes", smallScopes, "with -k 2 or more: the scopes in which lives with several deviations are searched, a regular expression")
 	update := flag.Bool("update", false, "write the results into the table of "+document)
 	flag.Parse()
 	s, err := inLives(*seeds)
 	if *most >= 0 {
-		s = inScopes(*most, *scopes)
+		s, err = inScopes(*most, *scopes)
 	}
 	if err == nil {
 		err = runAll(s, *run, *update)
@@ -135,8 +135,12 @@ func (m mutant) run(s search) (string, error) {
 	if err := errors.Join(os.WriteFile(file, text, 0o600), os.WriteFile(overlay, list, 0o600)); err != nil {
 		return "", err
 	}
-	if t, ok := s.tests[m.Name]; ok {
-		return t.fall(overlay)
+	if t, ok := byTests[m.Name]; ok {
+		name, err := t.fall(overlay)
+		if name == "" {
+			return "", err
+		}
+		return fmt.Sprintf(s.tested, name), nil
 	}
 	if out, err := exec.Command("go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", program, "./e2e/simulator").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("does not compile: %w\n%s", err, out)

@@ -12,7 +12,7 @@ import (
 type search struct {
 	find   func(name, program string) (string, error) // the cells of a row; "" if it finds nothing
 	missed string                                     // these cells then
-	tests  map[string]unitTest                        // what finds a mutant instead, by its name
+	tested string                                     // these cells if a test finds it instead
 	table
 }
 
@@ -41,7 +41,7 @@ func inLives(seeds int) (search, error) {
 		}
 		return fmt.Sprintf("%s | %s", hit[1], hit[2]), nil
 	}
-	return search{find, fmt.Sprintf("**not in %d** | ", seeds), byTests, lives}, nil
+	return search{find, fmt.Sprintf("**not in %d** | ", seeds), "no life | %s", lives}, nil
 }
 
 // unitTest is a test that falls with a mutant.
@@ -56,7 +56,7 @@ var byTests = map[string]unitTest{
 	"a gang that is given up leaves no trace of its pods":                  {"kernel", "TestAJobWhoseGroupIsGivenUpHasHadPods"},
 }
 
-// fall runs the test with the mutant, and returns the cells of a row if the test falls.
+// fall runs the test with the mutant, and returns its name if it falls.
 func (t unitTest) fall(overlay string) (string, error) {
 	out, err := exec.Command("go", "test", "-count=1", "-vet=off", "-overlay", overlay, "-run", "^"+t.name+"$", "./"+t.folder).CombinedOutput()
 	switch {
@@ -65,28 +65,50 @@ func (t unitTest) fall(overlay string) (string, error) {
 	case !strings.Contains(string(out), "--- FAIL: "+t.name):
 		return "", fmt.Errorf("%s did not run: %w\n%s", t.name, err, out)
 	default:
-		return fmt.Sprintf("no life | `%s` of `%s`", t.name, t.folder), nil
+		return fmt.Sprintf("`%s` of `%s`", t.name, t.folder), nil
 	}
 }
 
-// smallScopes are those in which mutants are searched for: small ones, and one in which code fails.
-const smallScopes = "^(one replica|two operators|a failure|pause)$"
+// smallScopes are those whose lives with several deviations are searched: small ones, and one of each kind of failure.
+const smallScopes = "^(one replica|two operators|pause|a new leader|a failure|rules|policies|users|rare ends|rare ends in place|no progress)$"
 
-// inScopes searches in the lives of scopes, first in those with the fewest deviations.
-func inScopes(most int, scopes string) search {
-	find := func(_, program string) (string, error) {
-		for k := range most + 1 {
-			hit, err := simulate(program, nearLife, "TestEverySchedule$", "-stop", "-scopes", scopes, "-k", fmt.Sprint(k))
-			if err != nil {
-				return "", err
+// limitOfLives bounds a search with several deviations: in each scope nothing new is begun after so many lives.
+const limitOfLives = "5000"
+
+// inScopes searches in the lives of scopes, first in those with the fewest deviations: with one at most in all scopes, with more in some lives of small
+// ones. Before that it tries the scope that the table names.
+func inScopes(most int, small string) (search, error) {
+	_, rows, _, err := deviations.read()
+	if err != nil {
+		return search{}, err
+	}
+	find := func(name, program string) (string, error) {
+		if cells := strings.Split(rows[name], " | "); len(cells) > 3 && cells[2] != "" {
+			if found, _ := near(program, cells[1], "^"+regexp.QuoteMeta(cells[2])+"$", limitOfLives); found != "" { // if not, all are searched
+				return found, nil
 			}
-			if hit != nil {
-				return fmt.Sprintf("%s | %s | %s", hit[2], hit[1], hit[3]), nil
+		}
+		for k := range most + 1 {
+			scopes, limit := ".", "0"
+			if k > 1 {
+				scopes, limit = small, limitOfLives
+			}
+			if found, err := near(program, fmt.Sprint(k), scopes, limit); found != "" || err != nil {
+				return found, err
 			}
 		}
 		return "", nil
 	}
-	return search{find, fmt.Sprintf("more than %d | | ", most), nil, deviations}
+	return search{find, fmt.Sprintf("more than %d | | ", most), "no life | | %s", deviations}, nil
+}
+
+// near returns the cells of the first bad life that is found with at most k deviations, or "".
+func near(program, k, scopes, limit string) (string, error) {
+	hit, err := simulate(program, nearLife, "TestEverySchedule$", "-stop", "-scopes", scopes, "-k", k, "-limit", limit)
+	if hit == nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s | %s | %s", hit[2], hit[1], hit[3]), nil
 }
 
 // simulate runs a test of the simulator, and returns what it says of the first bad life, or nothing.
