@@ -56,8 +56,8 @@ func (r *Reconciler) reportDeleted(ctx context.Context, was *servedKind) {
 }
 
 // unfinished returns how many jobs of a kind are not over.
-func (r *servedKind) unfinished() (n int) {
-	informer, ok := r.jobs.(interface{ GetIndexer() toolscache.Indexer })
+func (s *servedKind) unfinished() (n int) {
+	informer, ok := s.jobs.(interface{ GetIndexer() toolscache.Indexer })
 	if !ok {
 		return 0
 	}
@@ -66,7 +66,7 @@ func (r *servedKind) unfinished() (n int) {
 		if !ok || job.GetDeletionTimestamp() != nil {
 			continue
 		}
-		if phase := r.revised.Newest().Phase(job); phase != v1beta1.JobSucceeded && phase != v1beta1.JobFailed {
+		if phase := s.revised.Newest().Phase(job); phase != v1beta1.JobSucceeded && phase != v1beta1.JobFailed {
 			n++
 		}
 	}

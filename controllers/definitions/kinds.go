@@ -188,10 +188,10 @@ func (k *Kinds) begin(f *v1beta1.TrainingFramework, s definition.Schemas) (*serv
 }
 
 // useRevisions has jobs compiled by all revisions of the definition.
-func (r *servedKind) useRevisions(f *v1beta1.TrainingFramework, s definition.Schemas) error {
-	list, err := revisionsOf(f, s, r.base)
+func (s *servedKind) useRevisions(f *v1beta1.TrainingFramework, schemas definition.Schemas) error {
+	list, err := revisionsOf(f, schemas, s.base)
 	if err == nil {
-		r.revised.Serve(f.Name, list...)
+		s.revised.Serve(f.Name, list...)
 	}
 	return err
 }
@@ -261,9 +261,9 @@ func (t twoCaches) Get(ctx context.Context, key client.ObjectKey, o client.Objec
 }
 
 // owner returns the job that controls an object.
-func (r *servedKind) owner(_ context.Context, o client.Object) []ctrl.Request {
+func (s *servedKind) owner(_ context.Context, o client.Object) []ctrl.Request {
 	ref := metav1.GetControllerOf(o)
-	if ref == nil || ref.Kind != r.kind.Kind || ref.APIVersion != r.kind.GroupVersion().String() {
+	if ref == nil || ref.Kind != s.kind.Kind || ref.APIVersion != s.kind.GroupVersion().String() {
 		return nil
 	}
 	return []ctrl.Request{{NamespacedName: client.ObjectKey{Namespace: o.GetNamespace(), Name: ref.Name}}}
