@@ -89,11 +89,11 @@ func (x *Executor) Act(ctx context.Context, actions []kernel.Action) (Outcome, e
 		if refusals.holdsUp(tier) || left && tier == kernel.DeleteJob.Tier() {
 			continue
 		}
-		of := ofTier(batches, tier)
-		if err := compact.ReservePods(ctx, parallel, func() []int { return x.sizes(of) }); err != nil {
+		tierBatches := ofTier(batches, tier)
+		if err := compact.ReservePods(ctx, parallel, func() []int { return x.sizes(tierBatches) }); err != nil {
 			return Outcome{}, err
 		}
-		more, err := x.tier(ctx, refusals, of)
+		more, err := x.tier(ctx, tierBatches)
 		if err != nil {
 			return Outcome{}, err
 		}
@@ -106,14 +106,14 @@ func (x *Executor) Act(ctx context.Context, actions []kernel.Action) (Outcome, e
 }
 
 // tier carries out the batches of one tier, at the same time. Left reports whether one turn was not enough for all of them.
-func (x *Executor) tier(ctx context.Context, r *Refusals, batches []batch) (left bool, err error) {
+func (x *Executor) tier(ctx context.Context, batches []batch) (left bool, err error) {
 	end := x.Clock.Now().Add(tierTime)
 	p := pace{atOnce: func() int { return min(x.Limiter.atOnce(), compact.AtOnce(ctx, parallel)) }, turnIsOver: func() bool { return !x.Clock.Now().Before(end) }}
 	stops, errs := make([]stop, len(batches)), make([]error, len(batches))
 	if x.AtOnce != nil {
 		for i, b := range batches {
 			stops[i] = refused
-			if x.AtOnce(len(b.actions), x.caller(ctx, r, b)) {
+			if x.AtOnce(len(b.actions), x.caller(ctx, b)) {
 				stops[i] = atEnd
 			}
 		}
@@ -123,7 +123,7 @@ func (x *Executor) tier(ctx context.Context, r *Refusals, batches []batch) (left
 			x.Limiter.enter()
 			wg.Go(func() {
 				defer x.Limiter.leave()
-				stops[i], errs[i] = p.run(ctx, b.first(r.cutOff), len(b.actions), x.caller(ctx, r, b))
+				stops[i], errs[i] = p.run(ctx, b.first(x.Refusals.cutOff), len(b.actions), x.caller(ctx, b))
 			})
 		}
 		wg.Wait()
@@ -131,15 +131,15 @@ func (x *Executor) tier(ctx context.Context, r *Refusals, batches []batch) (left
 	for i, why := range stops {
 		left = left || why == turnOver || why == atEnd && batches[i].cut
 		if why == refused {
-			r.close(batches[i].name)
+			x.Refusals.close(batches[i].name)
 		}
 	}
-	r.closeRetried()
+	x.Refusals.closeRetried()
 	return left, errors.Join(errs...)
 }
 
 // caller returns a function that carries out an action of a batch, by its number.
-func (x *Executor) caller(ctx context.Context, r *Refusals, b batch) func(int) error {
+func (x *Executor) caller(ctx context.Context, b batch) func(int) error {
 	return func(i int) error {
 		a := b.actions[i]
 		err := x.carryOut(ctx, a)
@@ -147,7 +147,7 @@ func (x *Executor) caller(ctx context.Context, r *Refusals, b batch) func(int) e
 		if err != nil {
 			object = x.nameOf(a)
 		}
-		return r.note(a, object, err)
+		return x.Refusals.note(a, object, err)
 	}
 }
 

@@ -122,8 +122,8 @@ func (k *Kinds) end(name string) *servedKind {
 	return k.endLocked(name)
 }
 
-// endReplaced ends the kind of an earlier definition of the same name, if f is of another kind: a definition may be deleted and made again between
-// two reconciles. The kind that ran is returned.
+// endReplaced ends the kind of an earlier definition of the same name if f is of another kind, and returns the kind that ran. A definition may be
+// deleted and made again between two reconciles.
 func (k *Kinds) endReplaced(f *v1beta1.TrainingFramework) *servedKind {
 	k.mu.Lock()
 	defer k.mu.Unlock()
