@@ -111,6 +111,7 @@ func TestWhichEditsBringNewPods(t *testing.T) {
 	}{
 		"a port":      {kt.WithService(corev1.ServicePort{Name: "http", Port: 80}), 1},
 		"a heartbeat": {kt.Spec(func(s *v1beta1.GenericJobSpec) { s.Heartbeat = &v1beta1.Heartbeat{File: "/beat"} }), 1},
+		"progress":    {kt.Spec(func(s *v1beta1.GenericJobSpec) { s.Progress = &v1beta1.ProgressFormat{Preset: "torchtitan"} }), 1},
 		"nodeLost":    {kt.Spec(func(s *v1beta1.GenericJobSpec) { s.NodeLost = &v1beta1.NodeLost{AfterSeconds: 30} }), 1},
 		"a label":     {kt.Spec(func(s *v1beta1.GenericJobSpec) { s.ReplicaSpecs[0].Template.Labels = map[string]string{"a": "b"} }), 1},
 		"replicas":    {kt.Replicas("worker", 1), 0},
