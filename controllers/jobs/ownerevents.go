@@ -81,7 +81,7 @@ func (r *Reconciler) emitAll(job *v1beta1.GenericJob, e *ownerEvents) {
 func replicasOf(job *v1beta1.GenericJob) int {
 	n := 0
 	for i := range job.Spec.ReplicaSpecs {
-		n += spec.Replicas(job, &job.Spec.ReplicaSpecs[i])
+		n += spec.Kept(job, &job.Spec.ReplicaSpecs[i])
 	}
 	return n
 }

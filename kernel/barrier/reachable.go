@@ -17,7 +17,7 @@ func Reachable(job *v1beta1.GenericJob, pods []*corev1.Pod) (list []*corev1.Pod)
 	for _, pod := range pods {
 		_, rank, ok := roster.ReplicaOf(names, pod)
 		r := spec.OfType(job, pod.Labels[v1beta1.LabelReplicaType])
-		if ok && r != nil && rank < spec.Replicas(job, r) && metav1.IsControlledBy(pod, job) && podstate.Address(pod) != "" {
+		if ok && r != nil && rank < spec.Kept(job, r) && metav1.IsControlledBy(pod, job) && podstate.Address(pod) != "" {
 			list = append(list, pod)
 		}
 	}

@@ -39,7 +39,10 @@ type Roster struct {
 	judge  podstate.Judge
 }
 
-// Type is a replica type with its pods.
+// Type is a replica type with its pods. It has what these have:
+//   - ledger.Account: HasFinished, Streak, Index
+//   - in that, spec.ReplicaType: N, Policy, StartsAtOnce
+//   - in that, v1beta1.ReplicaSpec: Type, Template, Auxiliary
 type Type struct {
 	*ledger.Account
 	// Pods are the pods by rank; nil for a rank without one. They must not be changed.

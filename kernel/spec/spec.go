@@ -43,22 +43,14 @@ func (t ReplicaType) StartsAtOnce() bool {
 // even if it was scaled down. Without such a rank a rule could never hold. Set keep for a job that runs. Before a job starts or resumes, Invalid
 // looks at its rules, and they change only in a pause.
 func ReplicaTypes(job *v1beta1.GenericJob, keep bool) []ReplicaType {
+	number := Replicas
+	if keep {
+		number = Kept
+	}
 	types := make([]ReplicaType, len(job.Spec.ReplicaSpecs))
 	for i := range types {
 		r := &job.Spec.ReplicaSpecs[i]
-		types[i] = ReplicaType{r, policyOf(job, r), min(max(Replicas(job, r), 0), MaxReplicas)}
-	}
-	if !keep {
-		return types
-	}
-	for _, rule := range slices.Concat(job.Spec.SuccessRules, job.Spec.FailureRules) {
-		for i := range types {
-			for _, value := range rule[types[i].Type] {
-				if rank, err := Rank(value); err == nil && rank < MaxReplicas {
-					types[i].N = max(types[i].N, rank+1)
-				}
-			}
-		}
+		types[i] = ReplicaType{r, policyOf(job, r), min(max(number(job, r), 0), MaxReplicas)}
 	}
 	return types
 }
@@ -73,7 +65,23 @@ func OfType(job *v1beta1.GenericJob, replicaType string) *v1beta1.ReplicaSpec {
 	return nil
 }
 
-// Replicas returns the number of replicas that a job asks for of one of its types.
+// Kept returns the number of replicas of a type that a started job has: what it asks for, or more if its rules name a higher rank. What makes, names or
+// asks pods uses this number, or N of its account, which is the same. Before the start, such a rule is a mistake.
+func Kept(job *v1beta1.GenericJob, r *v1beta1.ReplicaSpec) int {
+	n := Replicas(job, r)
+	for _, rules := range [][]v1beta1.FinishRule{job.Spec.SuccessRules, job.Spec.FailureRules} {
+		for _, rule := range rules {
+			for _, value := range rule[r.Type] {
+				if rank, err := Rank(value); err == nil && rank < MaxReplicas {
+					n = max(n, rank+1)
+				}
+			}
+		}
+	}
+	return n
+}
+
+// Replicas returns the number of replicas that a job asks for of one of its types. Use it to judge what is asked. A started job may keep more: see Kept.
 func Replicas(job *v1beta1.GenericJob, r *v1beta1.ReplicaSpec) int {
 	switch all := job.Spec.Replicas; {
 	case all != nil && len(job.Spec.ReplicaSpecs) == 1:

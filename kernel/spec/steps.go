@@ -37,7 +37,7 @@ func WhyNoSteps(job *v1beta1.GenericJob) string {
 func members(job *v1beta1.GenericJob) (n int) {
 	for i := range job.Spec.ReplicaSpecs {
 		if r := &job.Spec.ReplicaSpecs[i]; !r.Auxiliary {
-			n += Replicas(job, r)
+			n += Kept(job, r)
 		}
 	}
 	return n

@@ -22,7 +22,7 @@ import (
 //	$(index)                     its rank over all types, in list order (extension)
 //	$(attempt)                   how often the replica was started over, from 0 (extension)
 //	$(jobAttempt)                how often the whole job was started over, from 0: the same in all replicas (extension)
-//	$(replicas[<type>])          the number of replicas of a type
+//	$(replicas[<type>])          the number of replicas of a type: with those that rules keep (see Kept)
 //	$(replicas[*])               the number of replicas of all types (extension); $(replicas[*]*<n>) is n times that
 //	$(onRank[<rank>].<text>)     text, without variables, on that rank of the type, nothing on others (extension)
 //	$(var[<name>])               $(<name>): Kubernetes' own variable, though it has the name of one of these (extension)
@@ -68,7 +68,7 @@ func NewExpander(job *v1beta1.GenericJob, begun bool) *Expander {
 	e := &Expander{job: job, n: map[string]int{}, first: map[string]int{}, ports: map[string]int32{}, begun: begun, lists: &hostLists{of: map[string]hostList{}}}
 	for i := range job.Spec.ReplicaSpecs {
 		r := &job.Spec.ReplicaSpecs[i]
-		e.n[r.Type], e.first[r.Type] = Replicas(job, r), e.total
+		e.n[r.Type], e.first[r.Type] = Kept(job, r), e.total
 		e.total += e.n[r.Type]
 	}
 	if job.Spec.Service != nil {

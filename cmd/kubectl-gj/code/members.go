@@ -49,7 +49,7 @@ func membersOf(f *jobs.Family) (list []member, err error) {
 			continue
 		}
 		a := draft.Account(r.Type)
-		for rank := range spec.Replicas(f.GenericJob, r) {
+		for rank := range spec.Kept(f.GenericJob, r) {
 			if a != nil && a.HasFinished(rank) {
 				continue
 			}

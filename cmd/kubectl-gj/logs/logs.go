@@ -168,7 +168,7 @@ func hasReplica(f *jobs.Family, name string, types bool) error {
 	var have []string
 	for i := range f.GenericJob.Spec.ReplicaSpecs {
 		r := &f.GenericJob.Spec.ReplicaSpecs[i]
-		n := spec.Replicas(f.GenericJob, r)
+		n := spec.Kept(f.GenericJob, r)
 		text, ok := strings.CutPrefix(name, r.Type+"-")
 		rank, err := strconv.Atoi(text)
 		if types && name == r.Type || ok && err == nil && rank < n && isRankOf(r.Type, name) {

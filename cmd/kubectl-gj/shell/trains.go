@@ -31,7 +31,7 @@ func TrainingCommands(job *v1beta1.GenericJob, replica, container string) (lines
 	draft, _ := ledger.Load(trains) // one that cannot be read has no attempts
 	for i := range trains.Spec.ReplicaSpecs {
 		r := &trains.Spec.ReplicaSpecs[i]
-		for rank := range spec.Replicas(trains, r) {
+		for rank := range spec.Kept(trains, r) {
 			name := fmt.Sprintf("%s-%d", r.Type, rank)
 			if replica == "" && (rank > 0 || r.Auxiliary) || replica != "" && replica != name {
 				continue
