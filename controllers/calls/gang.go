@@ -77,7 +77,7 @@ func (x *Executor) reportObject(ctx context.Context, a kernel.Action) error {
 	return refusedOr(a, err)
 }
 
-// checkQuotaPrecondition returns an error if the apiserver has a pod of the job that uses quota which the action gives away.
+// checkQuotaPrecondition returns an error if the apiserver has a pod of the job that uses quota which the action gives away. Labels make no pod the job's.
 func (x *Executor) checkQuotaPrecondition(ctx context.Context, a kernel.Action) error {
 	if a.QuotaPrecondition == nil {
 		return nil
@@ -91,7 +91,7 @@ func (x *Executor) checkQuotaPrecondition(ctx context.Context, a kernel.Action) 
 			return false
 		}
 		if others[t]++; others[t] > a.QuotaPrecondition.Others[t] {
-			tooMany = fmt.Errorf("there still is Pod %s, which a cache did not show: its place is not free", p.Name)
+			tooMany = fmt.Errorf("Pod %s, which the job controls, has not ended, so its place is not free yet", p.Name)
 		}
 		return tooMany != nil
 	})

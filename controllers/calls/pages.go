@@ -40,16 +40,23 @@ func Pages[L client.ObjectList](ctx context.Context, live client.Reader, blank f
 	}
 }
 
-// PodsNotOver reads, live, the pods with a job's UID of which something may run, until one was enough.
-func PodsNotOver(ctx context.Context, live client.Reader, job client.Object, see func(*metav1.PartialObjectMetadata) (enough bool)) error {
+// PodsNotOver reads, live, the job's pods of which something may run, until one was enough.
+func PodsNotOver(ctx context.Context, live client.Reader, job *v1beta1.GenericJob, see func(*metav1.PartialObjectMetadata) (enough bool)) error {
 	return Pages(ctx, live, PodNames, Many, func(pods *metav1.PartialObjectMetadataList) (enough bool) {
 		for i := range pods.Items {
-			if see(&pods.Items[i]) {
+			if isFound(&pods.Items[i], job) && see(&pods.Items[i]) {
 				return true
 			}
 		}
 		return false
 	}, client.InNamespace(job.GetNamespace()), client.MatchingLabels{v1beta1.LabelJobUID: string(job.GetUID())}, notOver)
+}
+
+// isFound reports whether a reconcile over the job will see a pod once the cache has it; compare wake.JobOf. Anybody may create a pod with the job's labels,
+// or one that names the job's UID with another kind or name. No reconcile ever sees such a pod, so to wait for it would hold up the job for ever.
+func isFound(pod *metav1.PartialObjectMetadata, job *v1beta1.GenericJob) bool {
+	ref := metav1.GetControllerOf(pod)
+	return ref != nil && ref.UID == job.UID && ref.Name == job.Name && ref.Kind == GVKGenericJob.Kind && ref.APIVersion == GVKGenericJob.GroupVersion().String()
 }
 
 // notOver selects pods of which something may run; see podstate.IsOver.

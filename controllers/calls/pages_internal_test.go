@@ -21,6 +21,7 @@ import (
 type many struct {
 	client.Reader
 	pods, over int
+	owner      []metav1.OwnerReference
 	pages      []int
 }
 
@@ -40,7 +41,7 @@ func (m *many) List(_ context.Context, list client.ObjectList, options ...client
 		}
 		of := labels.Set{v1beta1.LabelReplicaType: "worker", v1beta1.LabelReplicaRank: strconv.Itoa(at), v1beta1.LabelJobUID: "uid"}
 		if o.LabelSelector.Matches(of) && o.FieldSelector.Matches(fields.Set{"status.phase": string(phase)}) {
-			into.Items = append(into.Items, metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "pod-" + strconv.Itoa(at), Labels: of}})
+			into.Items = append(into.Items, metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "pod-" + strconv.Itoa(at), Labels: of, OwnerReferences: m.owner}})
 		}
 	}
 	m.pages = append(m.pages, len(into.Items))
@@ -57,15 +58,39 @@ func TestPodsThatUseQuotaAreLookedForPageByPage(t *testing.T) {
 		d := &Executor{Owner: Owner{Live: m, Object: job}, Job: job}
 		return d.checkQuotaPrecondition(t.Context(), kernel.Action{QuotaPrecondition: keeps})
 	}
-	m := &many{pods: 1000}
-	require.ErrorContains(t, look(m, &kernel.QuotaPrecondition{}), "there still is Pod pod-0")
+	owner := []metav1.OwnerReference{*metav1.NewControllerRef(job, GVKGenericJob)}
+	m := &many{pods: 1000, owner: owner}
+	require.ErrorContains(t, look(m, &kernel.QuotaPrecondition{}), "Pod pod-0, which the job controls, has not ended")
 	require.Equal(t, []int{Many}, m.pages, "one page says that somebody is there")
 
-	m = &many{pods: 1000, over: 1000}
+	m = &many{pods: 1000, over: 1000, owner: owner}
 	require.NoError(t, look(m, &kernel.QuotaPrecondition{}), "who is over uses no quota")
 
-	m = &many{pods: 2*Many + 1, over: 1}
+	m = &many{pods: 2*Many + 1, over: 1, owner: owner}
 	require.NoError(t, look(m, &kernel.QuotaPrecondition{Others: map[string]int{"worker": 2 * Many}}))
 	require.Equal(t, []int{Many, Many}, m.pages)
-	require.ErrorContains(t, look(m, &kernel.QuotaPrecondition{Others: map[string]int{"worker": 2*Many - 1}}), "there still is Pod pod-100")
+	require.ErrorContains(t, look(m, &kernel.QuotaPrecondition{Others: map[string]int{"worker": 2*Many - 1}}), "Pod pod-100, which the job controls, has not ended")
+}
+
+// A copy of a pod that somebody made to look into it wears the labels of the job. While it ran, the quota of the job that was over stayed taken.
+func TestPodsThatTheJobDoesNotControlHoldBackNoQuota(t *testing.T) {
+	job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "uid"}}
+	controller := func(change func(*metav1.OwnerReference)) []metav1.OwnerReference {
+		ref := metav1.NewControllerRef(job, GVKGenericJob)
+		change(ref)
+		return []metav1.OwnerReference{*ref}
+	}
+	for name, owner := range map[string][]metav1.OwnerReference{
+		"bare":               nil,
+		"of another kind":    controller(func(ref *metav1.OwnerReference) { ref.Kind = "Thing" }),
+		"of another version": controller(func(ref *metav1.OwnerReference) { ref.APIVersion = "example.com/v1" }),
+		"of another name":    controller(func(ref *metav1.OwnerReference) { ref.Name = "other" }),
+		"of another UID":     controller(func(ref *metav1.OwnerReference) { ref.UID = "other" }),
+		"owned, and no more": controller(func(ref *metav1.OwnerReference) { ref.Controller = nil }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := &Executor{Owner: Owner{Live: &many{pods: 3, owner: owner}, Object: job}, Job: job}
+			require.NoError(t, x.checkQuotaPrecondition(t.Context(), kernel.Action{QuotaPrecondition: &kernel.QuotaPrecondition{}}))
+		})
+	}
 }

@@ -9,10 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/controllers/calls"
 	"github.com/genericjob/genericjob/controllers/metrics"
-	"github.com/genericjob/genericjob/controllers/wake"
 	"github.com/genericjob/genericjob/kernel"
 )
 
@@ -52,7 +50,7 @@ func (r *Reconciler) unseenPod(ctx context.Context, w kernel.World) (name string
 		seen[pod.UID] = true
 	}
 	err = calls.PodsNotOver(ctx, r.Live, w.Job, func(p *metav1.PartialObjectMetadata) (enough bool) {
-		if !seen[p.UID] && isFound(p, w.Job) {
+		if !seen[p.UID] {
 			name = p.Name
 		}
 		return name != ""
@@ -61,10 +59,4 @@ func (r *Reconciler) unseenPod(ctx context.Context, w kernel.World) (name string
 		return "", fmt.Errorf("look for pods of GenericJob %s/%s that run: %w", w.Job.Namespace, w.Job.Name, err)
 	}
 	return name, nil
-}
-
-// isFound reports whether a reconcile over the job will see a pod once the cache has it. Anybody may create a pod that names the job's UID with another kind or
-// name. No reconcile ever sees such a pod, so to wait for it would hold up the job for ever.
-func isFound(pod *metav1.PartialObjectMetadata, job *v1beta1.GenericJob) bool {
-	return metav1.IsControlledBy(pod, job) && slices.Contains(wake.JobOf(pod), job.Name)
 }
