@@ -65,8 +65,8 @@ func OfType(job *v1beta1.GenericJob, replicaType string) *v1beta1.ReplicaSpec {
 	return nil
 }
 
-// Kept returns the number of replicas of a type that a started job has: what it asks for, or more if its rules name a higher rank. What makes, names or
-// asks pods uses this number, or N of its account, which is the same. Before the start, such a rule is a mistake.
+// Kept returns the number of replicas of a type that a started job has. It is what the job asks for, or more if its rules name a higher rank. What makes,
+// names or asks pods uses this number, or N of its account, which is the same. Before the start, such a rule is a mistake.
 func Kept(job *v1beta1.GenericJob, r *v1beta1.ReplicaSpec) int {
 	n := Replicas(job, r)
 	for _, rules := range [][]v1beta1.FinishRule{job.Spec.SuccessRules, job.Spec.FailureRules} {
