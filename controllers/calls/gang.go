@@ -91,7 +91,7 @@ func (x *Executor) checkQuotaPrecondition(ctx context.Context, a kernel.Action) 
 			return false
 		}
 		if others[t]++; others[t] > a.QuotaPrecondition.Others[t] {
-			tooMany = fmt.Errorf("Pod %s, which the job controls, has not ended, so its place is not free yet", p.Name)
+			tooMany = fmt.Errorf("the place of Pod %s is not free yet: the job controls it, and it has not ended", p.Name)
 		}
 		return tooMany != nil
 	})
