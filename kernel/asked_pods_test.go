@@ -40,6 +40,14 @@ func TestOnlyPodsOfReplicasInTheNetworkOfPodsAreAsked(t *testing.T) {
 	}
 }
 
+func TestPodsOfRanksThatAreKeptAreAsked(t *testing.T) {
+	job, w := atBarrier(t)
+	job = kt.Edited(job, kt.Replicas("worker", 1))
+	require.Equal(t, w.Pods[:1], barrier.Awaited(job, w.Pods))
+	failure(v1beta1.FinishRule{"worker": ranks(1)})(job)
+	require.Equal(t, w.Pods, barrier.Awaited(job, w.Pods))
+}
+
 func TestABarePodIsNotAskedForProgress(t *testing.T) {
 	job := workers(2, watched(tells))
 	kt.Begun(job)

@@ -62,6 +62,22 @@ func TestScalingBelowARankThatRulesNameIsRefused(t *testing.T) {
 	require.Empty(t, condition(plan(t, mended, kt.At(2*time.Minute), pods[:3]...).Status, v1beta1.ConditionBlocked))
 }
 
+// All pods of a job must agree on its size: those that are there keep their variables.
+func TestAPodThatIsMadeWhileAScaleIsRefusedCountsTheRanksThatAreKept(t *testing.T) {
+	texts := kt.Template(func(p *corev1.PodTemplateSpec) {
+		p.Spec.Containers[0].Args = []string{"$(replicas[worker])", "$(replicas[*])", "$(index)", "$(service.worker.hosts)"}
+	})
+	job := kt.Job(kt.WithService(), kt.Type("worker", 3, kt.Policy(onFailure, 2), texts), kt.Type("ps", 1, texts), success(v1beta1.FinishRule{"worker": ranks(0, 2)}), kt.Begun)
+	pods := kt.Pods(job, "worker", 3, kt.Running)
+	job = after(job, plan(t, job, kt.Start, pods...))
+	before := kt.Pod(job, "worker", 2).Spec.Containers[0].Args
+	require.Equal(t, []string{"3", "4", "2", "job-worker-0,job-worker-1,job-worker-2"}, before)
+	down := kt.Edited(job, kt.Replicas("worker", 1))
+	d := plan(t, down, kt.At(time.Minute), append(pods[:2:2], with(pods[2:], kt.Exited(1))...)...)
+	require.Equal(t, before, kt.Pod(after(down, d), "worker", 2).Spec.Containers[0].Args)
+	require.Equal(t, "3", kt.Pod(after(down, d), "ps", 0).Spec.Containers[0].Args[2], "no other replica has that index")
+}
+
 // A variable may name a rank that was scaled away: its host name still has a meaning.
 func TestScaledDownJobMayBePausedResumedAndDebugged(t *testing.T) {
 	for name, edits := range map[string][]kt.JobOption{

@@ -61,6 +61,9 @@ func TestReplicaTypes(t *testing.T) {
 				require.Equal(t, "worker", types[0].Type)
 				require.Equal(t, want, types[0].N, "keep %t", keep)
 				require.Equal(t, "ps", types[1].Type, "the order is that of the spec")
+				if keep {
+					require.Equal(t, want, min(max(Kept(tc.job, types[0].ReplicaSpec), 0), MaxReplicas))
+				}
 			}
 		})
 	}

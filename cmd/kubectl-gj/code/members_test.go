@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/code"
@@ -39,6 +40,11 @@ func TestWhoCannotBeginAgain(t *testing.T) {
 		"worker-1 has a container that is being started again": {
 			pods: func(f *jobs.Family) {
 				f.Pods[1].Status.ContainerStatuses[0].State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
+			}},
+		"worker-1 has no pod. Nothing was changed": { // the rank is kept, though fewer are asked for
+			job: func(j *v1beta1.GenericJob) {
+				j.Spec.ReplicaSpecs[0].Replicas = new(int32(1))
+				j.Spec.FailureRules = []v1beta1.FinishRule{{"worker": {intstr.FromInt32(1)}}}
 			}},
 		"has no replica that runs": {
 			job: func(j *v1beta1.GenericJob) {
