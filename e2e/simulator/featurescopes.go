@@ -15,16 +15,14 @@ var featureScopes = []*Scope{
 	{Name: "start order", user: plain, job: jobOf(1, startOrder)},
 	{Name: "auxiliary", user: plain, job: jobOf(1, withStore, scopeJob), events: map[int]func(*Life){5: failFirst}},
 	{Name: "auxiliary in place", user: plain, job: jobOf(1, withStore, inPlace, scopeJob), events: map[int]func(*Life){5: failFirst}},
-	{Name: "no progress", user: plain, job: jobOf(1, noProgress), set: func(l *Life) { l.stride = 1 }, events: map[int]func(*Life){5: failFirst}},
+	{Name: "no progress", user: plain, job: jobOf(1, noProgress(2)), set: func(l *Life) { l.stride = 1 }, events: map[int]func(*Life){5: failFirst}},
 	{Name: "avoided nodes", user: plain, job: jobOf(2, avoidNodes), events: map[int]func(*Life){5: failFirst}},
 	{Name: "a sick node", user: plain, job: jobOf(1, avoidNodes), set: func(l *Life) { l.sick.nodes = bIsSickNowAndThen }},
 	{Name: "jobs of others", user: plain, job: jobOf(1, avoidNodes), set: func(l *Life) { l.sick.others = othersTell }},
 	{Name: "jobs of strangers", user: plain, job: jobOf(1, avoidNodes), set: func(l *Life) { l.sick.others = anotherTenantTells }},
 	{Name: "deadline", user: plain, job: jobOf(1, deadline), set: func(l *Life) { l.hangs = true }},
 	{Name: "PodGroup", user: plain, job: jobOf(2, coscheduling)},
-	{Name: "Kueue, a failure", user: plain, job: jobOf(1, func(s *v1beta1.GenericJobSpec) {
-		s.Scheduler = &v1beta1.SchedulePolicy{Kueue: &v1beta1.KueueScheduler{QueueName: "team"}}
-	}), events: map[int]func(*Life){7: failFirst}},
+	{Name: "Kueue, a failure", user: plain, job: jobOf(1, inQueue), events: map[int]func(*Life){7: failFirst}},
 }
 
 // rules fails the job for one exit code, and does not count another.
@@ -45,12 +43,6 @@ func startOrder(s *v1beta1.GenericJobSpec) {
 
 func withStore(s *v1beta1.GenericJobSpec) {
 	s.ReplicaSpecs = append(s.ReplicaSpecs, v1beta1.ReplicaSpec{Type: "store", Replicas: new(int32(1)), Auxiliary: true, Template: template("main")})
-}
-
-func noProgress(s *v1beta1.GenericJobSpec) {
-	s.Heartbeat = &v1beta1.Heartbeat{Stdout: "step (?P<step>[0-9]+)"}
-	s.FailurePolicy = &v1beta1.FailurePolicy{NoProgress: &v1beta1.NoProgress{Rounds: 2}}
-	s.BackoffLimit = new(int32(6))
 }
 
 func avoidNodes(s *v1beta1.GenericJobSpec) {

@@ -19,14 +19,21 @@ func drawNoProgress(t *Tape, s *v1beta1.GenericJobSpec) {
 	if !t.spare(2, 2) || s.RestartScope != v1beta1.RestartScopeJob && (len(s.ReplicaSpecs) > 1 || replicasOf(&s.ReplicaSpecs[0]) > 1) {
 		return
 	}
-	s.Heartbeat = &v1beta1.Heartbeat{Stdout: "step (?P<step>[0-9]+)"}
-	s.FailurePolicy = &v1beta1.FailurePolicy{NoProgress: &v1beta1.NoProgress{Rounds: int32(2 + t.spareOf(4, 2))}}
+	noProgress(int32(2 + t.spareOf(4, 2)))(s)
 	for i := range s.ReplicaSpecs {
 		if r := &s.ReplicaSpecs[i]; !r.Auxiliary {
 			r.RestartPolicy = &v1beta1.RestartPolicy{Policy: v1beta1.RestartOnFailure}
 		}
 	}
-	s.BackoffLimit = new(int32(6))
+}
+
+// noProgress has a job tell steps, and end after so many failures without a later one.
+func noProgress(rounds int32) func(*v1beta1.GenericJobSpec) {
+	return func(s *v1beta1.GenericJobSpec) {
+		s.Heartbeat = &v1beta1.Heartbeat{Stdout: "step (?P<step>[0-9]+)"}
+		s.FailurePolicy = &v1beta1.FailurePolicy{NoProgress: &v1beta1.NoProgress{Rounds: rounds}}
+		s.BackoffLimit = new(int32(6))
+	}
 }
 
 // stuckStride is the stride of code that comes no farther.

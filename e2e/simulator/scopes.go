@@ -118,6 +118,7 @@ func hashOf(o client.Object) uint64 {
 // Scopes are the scopes that there are, small ones first, and those of features last.
 var Scopes = slices.Concat(coreScopes, featureScopes)
 
+// coreScopes are the shapes of jobs, what users do, and each framework once.
 var coreScopes = []*Scope{
 	{Name: "one replica", user: plain, job: jobOf(1)},
 	{Name: "two replicas", user: plain, job: jobOf(2)},
@@ -129,9 +130,7 @@ var coreScopes = []*Scope{
 	{Name: "in place, unlike types", user: plain, job: jobOf(1, unlike, inPlace, scopeJob)},
 	{Name: "gang", user: plain, job: jobOf(2, inGang)},
 	{Name: "gang, a gate off", user: plain, job: jobOf(2, inGang), set: func(l *Life) { l.gate = gateOffInOne }},
-	{Name: "Kueue", user: plain, job: jobOf(1, func(s *v1beta1.GenericJobSpec) {
-		s.Scheduler = &v1beta1.SchedulePolicy{Kueue: &v1beta1.KueueScheduler{QueueName: "team"}}
-	})},
+	{Name: "Kueue", user: plain, job: jobOf(1, inQueue)},
 	{Name: "pause", user: plain, job: jobOf(1), events: map[int]func(*Life){4: togglePause, 7: togglePause}},
 	{Name: "scale", user: plain, job: jobOf(1), events: map[int]func(*Life){3: scaleTo(2), 6: scaleTo(1)}},
 	{Name: "delete and create again", user: plain, job: jobOf(1), events: map[int]func(*Life){4: deleteJob, 6: createAgain, 7: createAgain, 8: createAgain}},
@@ -169,6 +168,10 @@ func inPlace(s *v1beta1.GenericJobSpec) { s.RestartStrategy = v1beta1.RestartInP
 
 func inGang(s *v1beta1.GenericJobSpec) {
 	s.Scheduler = &v1beta1.SchedulePolicy{Kubernetes: &v1beta1.KubernetesScheduler{}}
+}
+
+func inQueue(s *v1beta1.GenericJobSpec) {
+	s.Scheduler = &v1beta1.SchedulePolicy{Kueue: &v1beta1.KueueScheduler{QueueName: "team"}}
 }
 
 // unlike adds a type of whose image nobody knows what it runs: its pods are replaced where others restart in place.
