@@ -182,10 +182,20 @@ func (r *Reconciler) sweep(ctx context.Context, job *v1beta1.GenericJob) (ctrl.R
 		return ctrl.Result{}, err
 	}
 	requeueAfter := out.Wake()
-	if live != "" {
+	if live != "" && live != job.UID { // the cache is about to have that job
 		requeueAfter = calls.Sooner(requeueAfter, calls.RetrySoon)
 	}
 	return ctrl.Result{RequeueAfter: requeueAfter}, nil
+}
+
+// sweepEarlier lets go of pods of an earlier job of this name. It is all that the operator does beside a job that another controller runs: the pods of that
+// job are none of its business.
+func (r *Reconciler) sweepEarlier(ctx context.Context, job *v1beta1.GenericJob) (ctrl.Result, error) {
+	pods, err := r.podsOf(ctx, job)
+	if err != nil || !slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return podstate.HasFinalizer(pod) && jobUIDOf(pod) != job.UID }) {
+		return ctrl.Result{}, err
+	}
+	return r.sweep(ctx, job)
 }
 
 // jobUIDOf returns the UID of the job that controls a pod, or, if nobody does any more, that of the job it was made for.

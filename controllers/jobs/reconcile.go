@@ -87,7 +87,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, fmt.Errorf("read GenericJob %s: %w", req, err)
 	}
 	if job.Spec.ManagedBy.IsForeign() {
-		return ctrl.Result{}, nil // another controller's
+		return r.sweepEarlier(ctx, job) // another controller's
 	}
 	if r.memory.Of(job).awaitsUndo(job, r.Clock.Now()) {
 		return ctrl.Result{RequeueAfter: calls.RetrySoon}, nil
