@@ -113,6 +113,7 @@ func TestReasonsThatNobodyKnowsAreNoNewSeries(t *testing.T) {
 		"a reason of somebody":  {ended("", exited(1, "x\xffy")), other, other},
 		"a reason of its own":   {ended("", func(s *corev1.PodStatus) { s.Reason = "FancyNodeAgent" }), other, other},
 		"of a node":             {ended("", func(s *corev1.PodStatus) { s.Reason = "OutOfexample.com/gpu" }), other, "Rejected"},
+		"of a sysctl":           {ended("", func(s *corev1.PodStatus) { s.Reason = "SysctlForbidden" }), other, "Rejected"},
 		"of a node that shuts":  {ended("", func(s *corev1.PodStatus) { s.Reason = "Terminated" }), other, "NodeShutdown"},
 		"of a node that starts": {ended("", func(s *corev1.PodStatus) { s.Reason = "NodeLost" }), other, "NodeLost"},
 		"a condition of its own": {ended("", func(s *corev1.PodStatus) {

@@ -100,7 +100,7 @@ func disruptionReason(pod *corev1.Pod) string {
 	switch reason := pod.Status.Reason; {
 	case reason == "Terminated", reason == "Shutdown", reason == "NodeShutdown":
 		return "NodeShutdown"
-	case strings.HasPrefix(reason, "OutOf"), reason == "NodeAffinity", reason == "UnexpectedAdmissionError", reason == "TopologyAffinityError":
+	case podstate.IsRejection(reason):
 		return "Rejected"
 	case reason == "Preempting":
 		return "TerminationByKubelet"

@@ -12,11 +12,12 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// disruptionReasons are the status reasons of pods that the kubelet or the node life cycle has ended, or never let start. Sources: "Pod disruption
-// conditions", and the kubelet's admission handlers.
-var disruptionReasons = []string{
-	"Evicted", "Preempting", "NodeLost", "NodeShutdown", "Shutdown", "Terminated", "UnexpectedAdmissionError",
-	"NodeAffinity", "OutOfcpu", "OutOfmemory", "OutOfpods", "OutOfephemeral-storage", "TopologyAffinityError",
+// disruptionReasons are the status reasons of pods that the kubelet or the node life cycle has ended. Source: "Pod disruption conditions".
+var disruptionReasons = []string{"Evicted", "Preempting", "NodeLost", "NodeShutdown", "Shutdown", "Terminated"}
+
+// isDisruptionReason reports whether a status reason says that something outside the job has ended a pod, or never let it start.
+func isDisruptionReason(reason string) bool {
+	return slices.Contains(disruptionReasons, reason) || IsRejection(reason)
 }
 
 // isDisruption reports whether a failed pod was ended by something outside the job and not by its own code. Disruptions
@@ -31,7 +32,7 @@ func (p Pod) isDisruption() bool {
 		return true // Kubernetes had begun to end it
 	case p.exit() == nil:
 		return true // none of its code has failed
-	case slices.Contains(disruptionReasons, p.Status.Reason) && (!before || !p.allTerminated()): // otherwise only added containers were ended
+	case isDisruptionReason(p.Status.Reason) && (!before || !p.allTerminated()): // otherwise only added containers were ended
 		return true
 	default:
 		return p.DeletionTimestamp != nil && !p.failedByItself()

@@ -165,6 +165,22 @@ func TestWhetherCodeHasStartedInAPodThatIsOver(t *testing.T) {
 	require.False(t, pod(unmade, deleted(noon, 30)).WasRejected(), "somebody has deleted it: no node has turned it away")
 }
 
+// A kubelet that starts again admits its pods anew. It may reject one whose code has failed meanwhile.
+func TestARejectionIsADisruptionAfterCodeHasRun(t *testing.T) {
+	judge := Judge{Now: noon.Add(time.Hour)}
+	for _, rejection := range []string{
+		"UnexpectedAdmissionError", "TopologyAffinityError", "SysctlForbidden", "NodeAffinity", "AppArmor", "VolumeAttachmentLimitExceeded", "OutOfcpu",
+		"OutOfpods", "OutOfnvidia.com/gpu",
+	} {
+		require.True(t, IsRejection(rejection), rejection)
+		require.Equal(t, Disrupted, judge.Of(pod(exited(1, noon), reason(rejection)), &Numbers{}, Replica{}), rejection)
+	}
+	for _, other := range []string{"", "Evicted", "NodeShutdown", "DeadlineExceeded", "outOf"} {
+		require.False(t, IsRejection(other), other)
+	}
+	require.Equal(t, Failed, judge.Of(pod(exited(1, noon), reason("Fancy")), &Numbers{}, Replica{}))
+}
+
 // A kubelet whose runtime does not know the state of a container any more raises the restart count as it reports that.
 func TestALostContainerCountsOnce(t *testing.T) {
 	was := func(s *corev1.ContainerStatus) { s.RestartCount, s.LastTerminationState = 3, end(1) }
