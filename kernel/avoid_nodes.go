@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/build"
@@ -92,12 +93,17 @@ func (p *planning) noteNodes() {
 // rejections returns the nodes that have rejected pods for reasons that lie in the node, each once. It leaves out ends that this reconcile does not
 // answer, because the next one sees them again. With restartScope Job (whole) the restart of an auxiliary replica answers no other end.
 func rejections(o *outcomes, whole bool) (list []ledger.NodeFailure) {
+	answered, all, known := map[types.UID]bool{}, false, map[string]bool{} // pods whose ends are answered, or all are; nodes of list
+	for i := range o.allowedRestarts {
+		e := &o.allowedRestarts[i]
+		answered[e.pod.UID] = true
+		all = all || whole && !e.account.Auxiliary
+	}
 	for i := range o.ended {
 		e := &o.ended[i]
-		answered := slices.ContainsFunc(o.allowedRestarts, func(p end) bool { return p.pod.UID == e.pod.UID || whole && !p.account.Auxiliary })
-		known := slices.ContainsFunc(list, func(b ledger.NodeFailure) bool { return b.Node == e.pod.Spec.NodeName })
-		if answered && !known && e.pod.WasRejectedByNode() {
-			list = append(list, nodeFailure(e.pod.Spec.NodeName, v1beta1.AvoidRejected, e.why))
+		node := e.pod.Spec.NodeName
+		if (all || answered[e.pod.UID]) && !known[node] && e.pod.WasRejectedByNode() {
+			known[node], list = true, append(list, nodeFailure(node, v1beta1.AvoidRejected, e.why))
 		}
 	}
 	return list

@@ -150,11 +150,15 @@ func isFinalDisruption(e end) bool {
 	return e.countsAs == ledger.Disruption && !e.mayRunAgain && !e.isExcused
 }
 
-// addLate adds to a list the ends of pods that have no end in it.
+// addLate adds to a list the ends of pods that have no end in it. There may be thousands of both.
 func addLate(list, more []codeEnd) []codeEnd {
+	have := make(map[string]bool, len(list)+len(more))
+	for _, e := range list {
+		have[e.Pod] = true
+	}
 	for _, e := range more {
-		if !slices.ContainsFunc(list, func(have codeEnd) bool { return have.Pod == e.Pod }) {
-			list = append(list, e)
+		if !have[e.Pod] {
+			have[e.Pod], list = true, append(list, e)
 		}
 	}
 	return list
