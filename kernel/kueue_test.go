@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
@@ -84,6 +85,25 @@ func TestAnEvictionCountsAsNothingAndGivesTheQuotaBack(t *testing.T) {
 	require.Zero(t, s.DisruptionCount)
 	require.InDelta(t, 3600, s.PausedSeconds, 120, "the clock stood still")
 	require.True(t, story.Cluster.Is("Finished"))
+}
+
+// A job whose spec cannot run keeps its pods until the spec is corrected, but not the quota that others wait for.
+func TestAJobThatIsBlockedHearsAnEviction(t *testing.T) {
+	story := queued(success(v1beta1.FinishRule{"worker": {intstr.FromInt32(2)}}))
+	story.Edit(m, "scales below a rank that a rule names", kt.Replicas("worker", 2)).Edit(m, "wants to debug", kt.DebugNow(true))
+	require.Equal(t, v1beta1.ReasonInvalidSpec, condition(story.Cluster.Job.Status, v1beta1.ConditionBlocked).Reason)
+	require.Len(t, story.Cluster.Pods, 3)
+
+	story.Then(m, "Kueue preempts the job", func() { story.Cluster.EvictWorkload("Preempted", "by another") })
+	story.Kubelet(5 * s).Kubelet(s)
+	require.Empty(t, story.Cluster.Pods)
+	require.False(t, story.Cluster.Is("QuotaReserved"))
+
+	require.Equal(t, v1beta1.TimeQueued, story.Cluster.Job.Status.Time.Open.Cause)
+
+	story.Edit(m, "asks for the rank again", kt.Replicas("worker", 3)).Edit(m, "ends debugging", kt.DebugNow(false))
+	story.Then(m, "Kueue admits the job again", story.Cluster.Admit).Kubelet(2 * s)
+	require.Equal(t, v1beta1.JobRunning, story.Cluster.Job.Status.Phase)
 }
 
 func TestAWorkloadThatIsDeletedStopsItsJobFirst(t *testing.T) {

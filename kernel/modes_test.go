@@ -276,6 +276,7 @@ func TestInvalidEditInAPauseIsHeld(t *testing.T) {
 	require.Contains(t, blocked.Message, "spec.successRules[0].chief")
 	require.Equal(t, v1beta1.Aggregate{Deleted: 2}, d.Status.Aggregate, "nothing is being created")
 	require.Contains(t, condition(d.Status, v1beta1.ConditionPaused).Message, "stays paused, though spec.runMode.pause.enabled is false")
+	require.Equal(t, v1beta1.TimePaused, d.Status.Time.Open.Cause)
 
 	job = kt.Edited(after(job, d), success(v1beta1.FinishRule{"worker": nil}))
 	d = plan(t, job, kt.At(2*time.Minute))

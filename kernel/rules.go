@@ -69,7 +69,8 @@ func alreadyFinished(f facts) verdict.Verdict {
 //   - A generation that was found valid is not looked at again while its pods run or are paused.
 //   - Templates are looked at only while they may be edited. Once code has started, the CRD keeps them as they are.
 //
-// A mistake does not stop a rule of spec.failurePolicy from failing the job, because a failure is judged only once.
+// A mistake does not stop a rule of spec.failurePolicy from failing the job, because a failure is judged only once. Nor does it stop an eviction: a queue
+// needs its quota for others, and gets it when the pods are gone.
 func specIsInvalid(f facts) verdict.Verdict {
 	l, pauses := f.ledger, f.job.Spec.RunMode.Pauses()
 	if l.IsSettled() && f.job.Status.ObservedGeneration == f.job.Generation && !status.IsBlocked(&f.job.Status, v1beta1.ReasonInvalidSpec) {
@@ -83,7 +84,11 @@ func specIsInvalid(f facts) verdict.Verdict {
 	if problem == "" || begun && f.failingRule != "" {
 		return verdict.Verdict{}
 	}
-	return verdict.Verdict{Course: courseOfInvalid(begun, pauses), Reason: v1beta1.ReasonInvalidSpec, Message: problem}
+	course := courseOfInvalid(begun, pauses)
+	if wait := waitsForKueue(f); course == verdict.Block && wait.Reason == v1beta1.ReasonEvicted {
+		return wait
+	}
+	return verdict.Verdict{Course: course, Reason: v1beta1.ReasonInvalidSpec, Message: problem}
 }
 
 // courseOfInvalid returns what becomes of a job whose spec cannot run. A job that has begun was edited in a pause, or before its code started. Such a mistake

@@ -114,12 +114,14 @@ func noteTime(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Ve
 
 // presentUse returns the facts that decide what the time is spent on, and since when they hold.
 func presentUse(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Verdict, l loss) (present *ledger.Present, from time.Time) {
+	mode, isBlocked := draft.Mode(), v.Course == verdict.Block // a blocked job keeps its mode, even if the spec asks for another
 	present = &ledger.Present{
-		Paused: v.Course == verdict.Pause || strings.HasPrefix(draft.Mode(), spec.ModeDebug),
-		Queued: v.Course == verdict.Queue, Evicted: v.Reason == v1beta1.ReasonEvicted,
-		Waits: v.Course == verdict.Block && v.Reason == v1beta1.ReasonGangUnavailable,
-		Loss:  l.cause,
-		Basis: timeBasis(w),
+		Paused:  v.Course == verdict.Pause || isBlocked && mode == spec.ModePaused || strings.HasPrefix(mode, spec.ModeDebug),
+		Queued:  v.Course == verdict.Queue || isBlocked && mode == spec.ModeQueued,
+		Evicted: v.Reason == v1beta1.ReasonEvicted,
+		Waits:   isBlocked && v.Reason == v1beta1.ReasonGangUnavailable,
+		Loss:    l.cause,
+		Basis:   timeBasis(w),
 	}
 	if present.Paused || present.Queued {
 		return present, w.Now

@@ -65,7 +65,7 @@ func drawGenericJob(t *Tape) client.Object {
 		s.Service = &v1beta1.ServiceOption{Ports: []corev1.ServicePort{{Name: "p", Port: 80}}}
 	}
 	if t.Chance(3) {
-		s.SuccessRules = []v1beta1.FinishRule{{"worker": {intstr.FromInt32(0)}}}
+		s.SuccessRules = []v1beta1.FinishRule{{"worker": {intstr.FromInt32(rankOf(t, &s.ReplicaSpecs[0]))}}}
 	}
 	if t.Chance(3) {
 		s.FailureRules = []v1beta1.FinishRule{{"worker": {pickOf(t, intstr.FromString("0"), intstr.FromString(v1beta1.AnyRank))}}}

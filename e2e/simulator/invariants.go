@@ -211,6 +211,7 @@ func (t *truth) statusWritten(old, next client.Object) {
 	t.recoveryWritten(was, is)
 	t.restartsOverFinals(was, is)
 	t.rulesWritten(was, is)
+	t.namedWritten(was, is)
 	t.nodesWritten(was, is)
 	t.noProgressWritten(was, is)
 	t.strayWritten(was, is)

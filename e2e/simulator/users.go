@@ -161,7 +161,10 @@ func (l *Life) editJob(k key, edit func(client.Object)) {
 func (l *Life) calmUsers() {
 	k := key{l.user.kind, jobName}
 	if job := l.api.get(k); job != nil {
-		l.editJob(k, func(o client.Object) { *l.user.pause(o), *l.user.debug(o) = false, false })
+		l.editJob(k, func(o client.Object) {
+			*l.user.pause(o), *l.user.debug(o) = false, false
+			askForNamed(o)
+		})
 	}
 }
 

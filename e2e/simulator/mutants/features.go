@@ -42,6 +42,8 @@ var ofFeatures = []mutant{
 		"case !d.RestartsTogether() || a.Auxiliary:", "case !d.RestartsTogether():"},
 
 	// Queues.
+	{"a job that is blocked does not hear an eviction", "kernel/rules.go",
+		"course == verdict.Block && wait.Reason", "false && wait.Reason"},
 	{"pods run without admission", "kernel/kueue.go",
 		"	if in == nil {\n\t\treturn verdict", "	if in == nil || f.kueue.Workload != nil {\n\t\treturn verdict"},
 	{"quota is given back by an old view", "controllers/calls/gang.go",
@@ -141,6 +143,8 @@ var ofFeatures = []mutant{
 		"next.Since = d.time.Open.Since", "next.Since = metav1.NewTime(now.Truncate(time.Second))"},
 	{"a pause forgets the loss", "kernel/ledger/time.go",
 		"\t\tnext.Cause = v1beta1.TimePaused\n", "\t\tnext.Cause, next.LostBy = v1beta1.TimePaused, \"\"\n"},
+	{"the time of a job that stays paused is not paused", "kernel/time.go",
+		"isBlocked && mode == spec.ModePaused", "false && mode == spec.ModePaused"},
 	{"a job trains while one of its replicas does not run", "kernel/time.go",
 		"r.n >= need\n", "r.n+1 >= need\n"},
 	{"who waits in a queue starts", "kernel/ledger/time.go",

@@ -66,6 +66,10 @@ var ofReconciles = []mutant{
 	{"metrics count deletions that failed", "controllers/calls/act.go",
 		"if err == nil {\n\t\tx.reportChange", "if err != nil || err == nil {\n\t\tx.reportChange"},
 
+	// Rules that name ranks.
+	{"a rank that a rule names is scaled away", "kernel/spec/spec.go",
+		"number = Kept", "number = Replicas"},
+
 	// Rules of failure policies.
 	{"a rule that fails the job is passed over", "kernel/failure_policy.go",
 		"e.mayRunAgain, e.failsJob = false, true", "e.mayRunAgain = e.mayRunAgain && !e.failsJob"},
