@@ -139,14 +139,14 @@ func (a *acting) applyGroup() {
 	}
 }
 
-// deleteGroups deletes the job's PodGroups once no pod of the job runs any more. That frees what the scheduler's queue has set aside for them.
+// deleteGroups deletes the job's PodGroups once no pod of the job runs any more. That frees what the scheduler's queue has set aside for them. The caller
+// looks again when one is deleted, or when it tries again what was refused.
 func (a *acting) deleteGroups() {
 	if a.anyPodLives() {
 		return
 	}
 	for _, object := range a.Gang.Objects {
 		if object.GetDeletionTimestamp() == nil {
-			a.wakeAfter(staleInterval) // no watch event tells that it is gone
 			a.actions = append(a.actions, Action{Verb: DeleteObject, Object: object, QuotaPrecondition: &QuotaPrecondition{}, Reason: "no pod is scheduled by it any more"})
 		}
 	}

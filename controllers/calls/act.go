@@ -63,7 +63,7 @@ type Outcome struct {
 	Refused []kernel.Refusal
 	// NewRefusals are those of Refused that were not reported in the previous reconcile: nothing of their batch had that reason.
 	NewRefusals []kernel.Refusal
-	// RequeueAfter is when to try again what was refused; 0 if nothing was.
+	// RequeueAfter is when to try again what was refused, or to see that an object is gone; 0 if neither is to be done.
 	RequeueAfter time.Duration
 	// Left says that there is more to do than one reconcile may do.
 	Left bool

@@ -34,13 +34,13 @@ func (x *Executor) applyObject(ctx context.Context, a kernel.Action) error {
 	}))
 }
 
-// refusedOr turns an error about a gang scheduler's object into a refusal, if the user must hear of it. Such an object is never invalid because of what the
-// user wrote.
+// refusedOr turns the error of a create of a gang scheduler's object into a refusal, if the user must hear of it. Such an object is never invalid because of
+// what the user wrote. For a deletion or a report, refusalOf finds the reason.
 func refusedOr(a kernel.Action, err error) error {
 	switch {
 	case err == nil, NamespaceEnds(err):
 		return nil
-	case isLasting(err):
+	case a.Verb.Creates() && isLasting(err):
 		return Refuse(v1beta1.ReasonCreateFailed, err.Error())
 	default:
 		return fmt.Errorf("%s: %w", a, err)

@@ -39,6 +39,7 @@ type Refusals struct {
 	batches  map[string]batchState     // by name
 	told     map[batchReason]bool      // of what users were told in the last reconcile
 	accepted map[string]bool           // replica types of which a pod was created in this reconcile; "" for any
+	deleted  bool                      // an object was deleted in this reconcile
 }
 
 // batchState is what is remembered of a batch. The zero value is that of a batch of which nothing is known.
@@ -102,7 +103,7 @@ func (r *Refusals) begin(job client.Object, actions []kernel.Action, c clock.Pas
 		maps.DeleteFunc(r.refused, func(_ string, s *activeRefusal) bool { return s.Action.Verb.Creates() })
 		clear(r.batches) // what was accepted of another spec says nothing of this one
 	}
-	r.accepted = map[string]bool{}
+	r.accepted, r.deleted = map[string]bool{}, false
 	if len(r.refused) == 0 {
 		r.reopen()
 		return
@@ -140,6 +141,7 @@ func (r *Refusals) note(a kernel.Action, object string, err error) error {
 	if err == nil {
 		delete(r.refused, id)
 		r.open(batchOf(a))
+		r.deleted = r.deleted || a.Verb == kernel.DeleteObject
 		if a.Verb == kernel.CreatePod {
 			r.accepted[a.Type], r.accepted[""] = true, true
 		}
@@ -200,6 +202,9 @@ func (r *Refusals) outcome(job *v1beta1.GenericJob) (o Outcome) {
 			}
 			r.told[why] = true
 		}
+	}
+	if r.deleted {
+		o.RequeueAfter = Sooner(o.RequeueAfter, RetrySoon) // no watch event tells that a PodGroup is gone
 	}
 	return o
 }
