@@ -101,7 +101,7 @@ var ofReconciles = []mutant{
 	{"a container that its kubelet has lost and counted had failed before", "kernel/podstate/inplace.go",
 		" && (p.DeletionTimestamp != nil || !countsAlready(t))", ""},
 	{"a rejection counts each time that it is seen", "kernel/avoid_nodes.go",
-		"if answered && !known && e.pod.WasRejectedByNode() {", "if (answered || true) && !known && e.pod.WasRejectedByNode() {"},
+		"if (all || answered[e.pod.UID]) && !known[node] && e.pod.WasRejectedByNode() {", "if !known[node] && e.pod.WasRejectedByNode() {"},
 	{"a bad node is not avoided", "kernel/spec/avoid.go",
 		"return p.Counts && (len(n.Times) >= p.After ||", "return p.Counts && (len(n.Times) > p.After ||"},
 	{"a rule sends nobody elsewhere", "kernel/avoid_nodes.go",
