@@ -30,7 +30,7 @@ type foreign struct {
 	clock         *clocktesting.FakePassiveClock
 	live          client.WithWatch
 	patched       []string
-	asked, counts int // live reads; other writes
+	asked, writes int // live reads; writes other than patches
 	answer        error
 }
 
@@ -48,7 +48,7 @@ func newForeign(t *testing.T, cached types.UID, pods ...*corev1.Pod) *foreign {
 		builder.WithObjects(pod)
 	}
 	f.job.UID = cached
-	write := func() error { f.counts++; return nil }
+	write := func() error { f.writes++; return nil }
 	f.live = builder.WithInterceptorFuncs(interceptor.Funcs{
 		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
 			if f.patched = append(f.patched, o.GetName()); f.answer != nil {
@@ -96,7 +96,7 @@ func (f *foreign) reconcile(t *testing.T) time.Duration {
 	t.Helper()
 	result, err := f.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(f.job)})
 	require.NoError(t, err)
-	require.Zero(t, f.counts, "nothing but pods is changed")
+	require.Zero(t, f.writes, "nothing but pods is changed")
 	return result.RequeueAfter
 }
 
