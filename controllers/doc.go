@@ -16,7 +16,7 @@
 //
 // # A reconcile of a GenericJob
 //
-// The queue holds names of jobs. It hands a name to one worker at a time. On the way to the reconciler each layer may end the
+// The workqueue holds names of jobs. It hands a name to one worker at a time. On the way to the reconciler each layer may end the
 // reconcile early:
 //
 //	what wakes it                          when
@@ -30,7 +30,7 @@
 //	                 |
 //	                 v
 //	+---------------------------------------+
-//	| queue: 30 workers, one for a job      |
+//	| workqueue: 30 workers, one for a job  |
 //	+---------------------------------------+
 //	                 |
 //	                 v                     ends early if                                                   file

@@ -45,8 +45,8 @@ type acting struct {
 	servedMayRun bool           // some replica that is not auxiliary runs, or may yet run
 }
 
-// listActions lists what the caller is to do about each pod, and which objects it is to create. It reads the ledger as this reconcile leaves it. The
-// status has the same ledger before the caller acts, unless its write is postponed.
+// listActions lists what the caller is to do about each pod, and which objects it is to create. It reads the ledger as this reconcile leaves it, but for
+// times that tell adds. The status has the same ledger before the caller acts, unless its write is postponed.
 func (p *planning) listActions() todo {
 	l, v := p.draft.Ledger, p.verdict
 	a := &acting{
@@ -88,70 +88,6 @@ func (a *acting) lookAgain() {
 		for _, wait := range barrier.RequeueTimes(a.barrierInputs(), a.Pods, a.ledger, a.replicas) {
 			a.wakeAfter(wait)
 		}
-	}
-}
-
-// sinceEnd returns how long ago the job ended; 0 if it ends in this reconcile. If the clock was set back by more than causeAfterEnd, nobody knows. Then
-// it returns a time after which nothing waits any more.
-func (a *acting) sinceEnd() time.Duration {
-	done := a.Job.Status.CompletionTime
-	if done == nil {
-		return 0
-	}
-	since := a.Now.Sub(done.Time)
-	if since < -causeAfterEnd {
-		return causeAfterEnd
-	}
-	return max(0, since)
-}
-
-// releaseFinished lets go of the pod of a replica whose outcome is in the ledger. A pod that has not ended is one of these:
-//   - The cache shows an old state of it.
-//   - It is a second pod, created by a late call of an operator that has been replaced. The operator stops it. A stop requires the resourceVersion that
-//     was seen, so it does nothing in the first case.
-//   - Code was run again in the pod, and the wrapper may hold the end. The pod stays, with its logs.
-func (a *acting) releaseFinished(pod podstate.Pod, reason string) {
-	switch {
-	case pod.HasEnded() || pod.DeletionTimestamp != nil:
-	case pod.Exits() > 0 || podstate.NumbersOf(pod.Pod).WasStartedOver() || a.judge.UntilStranded(pod) == 0:
-		a.stopWaiting(pod)
-		a.release(pod.Pod, reason)
-		return
-	default:
-		a.do(StopPod, pod.Pod, "its replica has finished, with another pod")
-		return
-	}
-	a.releaseKept(pod, reason)
-}
-
-// releaseKept takes the finalizer off a pod that stays, and ends the containers that admission has added, if those of the template have ended.
-func (a *acting) releaseKept(pod podstate.Pod, reason string) {
-	mayReport, until := a.addedMayReport(pod)
-	a.wakeAfter(until)
-	if !mayReport {
-		a.endAdded(pod) // if the release is carried out first, this meets a conflict, and the next reconcile tries again
-	}
-	a.release(pod.Pod, reason)
-}
-
-// timeToReport is how long containers that admission has added may run on once those of the template have ended. They may still have to send what they
-// have collected. The collector of a Katib trial notices the end within a second, and reports the metrics then.
-const timeToReport = 10 * time.Second
-
-// addedMayReport reports whether to leave the containers alone that admission has added to a pod, because they may still report. Until is how much longer
-// they may. If the node's clock is so far ahead that nobody knows the time, nothing waits.
-func (a *acting) addedMayReport(pod podstate.Pod) (may bool, until time.Duration) {
-	left := timeToReport - a.Now.Sub(pod.EndedAt())
-	if !pod.OnlyAddedRun() || isToldToEnd(pod) || left <= 0 || left > 2*timeToReport {
-		return false, 0
-	}
-	return true, left
-}
-
-// endAdded ends the containers that admission has added to a pod, if all of the template's have ended.
-func (a *acting) endAdded(pod podstate.Pod) {
-	if pod.OnlyAddedRun() && !isToldToEnd(pod) {
-		a.do(EndPod, pod.Pod, "all containers of its template have ended")
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/verdict"
 )
 
-// restartReport is what a user is told of restarts.
-type restartReport struct {
+// writtenRestarts is what a user is told of restarts.
+type writtenRestarts struct {
 	events   []status.RestartEvent // one for each restart
 	failures []status.Failure      // those that were restarted
 	rejected string                // that nodes keep rejecting the pods of a replica; "" if they do not
@@ -21,9 +21,9 @@ type restartReport struct {
 
 // applyVerdict writes into the ledger what follows from a verdict: pending restarts, the run mode, the start time. It returns another verdict if the
 // ledger has become too large to be stored: such a job fails. It does nothing to the cluster.
-func applyVerdict(draft ledger.Draft, v verdict.Verdict, pending []end, judge podstate.Judge) (verdict.Verdict, restartReport) {
+func applyVerdict(draft ledger.Draft, v verdict.Verdict, pending []end, judge podstate.Judge) (verdict.Verdict, writtenRestarts) {
 	if v.IsOver() {
-		return v, restartReport{}
+		return v, writtenRestarts{}
 	}
 	report := startOver(draft, pending, judge) // before the mode changes: what ended under the old one counts by its rules
 	if records, size, most := draft.CloseIfFull(judge.Now); size > 0 {
@@ -40,8 +40,8 @@ func applyVerdict(draft ledger.Draft, v verdict.Verdict, pending []end, judge po
 
 // startOver carries out restarts in the ledger. The pods that have ended are then Superseded, or Behind if their code
 // restarts in them.
-func startOver(draft ledger.Draft, pending []end, judge podstate.Judge) restartReport {
-	var report restartReport
+func startOver(draft ledger.Draft, pending []end, judge podstate.Judge) writtenRestarts {
+	var report writtenRestarts
 	for _, e := range pending {
 		failedInPod := e.state == podstate.FailedInPod
 		if failedInPod {
@@ -72,7 +72,7 @@ func livedFor(draft ledger.Draft, e end, judge podstate.Judge) time.Duration {
 }
 
 // add notes what users are told of a restart that the ledger has already.
-func (report *restartReport) add(l *ledger.Ledger, e end) {
+func (w *writtenRestarts) add(l *ledger.Ledger, e end) {
 	root := e.root()
 	numbers := podstate.NumbersOf(e.pod.Pod)
 	restarted := status.Restart{
@@ -83,17 +83,17 @@ func (report *restartReport) add(l *ledger.Ledger, e end) {
 	event.Replica, event.Pod, event.UID = fmt.Sprintf("%s-%d", root.account.Type, root.rank), root.pod.Name, root.pod.UID
 	event.Node = root.pod.Spec.NodeName
 	event.Attempt = l.Attempt(e.account, e.rank)
-	report.events = append(report.events, event)
+	w.events = append(w.events, event)
 	if streak := e.account.Streak(e.rank); streak >= status.OftenRejected && e.countsAs == ledger.Disruption && e.pod.WasRejected() {
-		report.rejected = status.OftenRejectedPod(e.why, streak, e.pod.Status.Message)
+		w.rejected = status.OftenRejectedPod(e.why, streak, e.pod.Status.Message)
 	}
 	if isFailure(&e) {
-		report.failures = append(report.failures, restarted.Failure(root.pod.RecordWithCause()))
+		w.failures = append(w.failures, restarted.Failure(root.pod.FailureWithCause()))
 	}
 }
 
 // noteExit notes that an end of a container is counted. With restartScope Job it notes nothing: the new job attempt tells that the end is counted. And
-// the wrapper may still hold the end (see barrier.WithReportedExits), so the barrier notes the number of ends when it opens.
+// the wrapper may still hold the end (see barrier.WithHeldEnds), so the barrier notes the number of ends when it opens.
 func noteExit(draft ledger.Draft, e end) {
 	if !draft.RestartsTogether() {
 		draft.NoteExits(e.account, e.rank, e.pod.UID, e.account.Exits(e.rank, e.pod.UID)+1)

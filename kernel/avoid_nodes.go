@@ -48,7 +48,7 @@ func nodeFailure(node string, reason v1beta1.AvoidReason, message string) ledger
 // countNodeFailures writes into the draft what the recorded ends say against nodes, and which nodes new pods avoid from now on. A job that is over
 // creates no pods, so it avoids no further nodes.
 func (p *planning) countNodeFailures() (counted incidentNode) {
-	if was := &p.Job.Status; was.CompletionTime != nil || !spec.Avoidance(p.Job).Loses && len(was.AvoidedNodes)+len(was.NodeFailures) == 0 {
+	if was := &p.Job.Status; was.CompletionTime != nil || !spec.Avoidance(p.Job).AvoidsLost && len(was.AvoidedNodes)+len(was.NodeFailures) == 0 {
 		return counted
 	}
 	p.noteNodes()
@@ -120,10 +120,10 @@ func (p *planning) addFirstFailure() (counted incidentNode) {
 	}
 	counted.isNew = true
 	first := firstOf(p.recorded.ended)
-	if record := first.pod.Record(); isFailure(first) && record.Follows == "" {
+	if record := first.pod.Failure(); isFailure(first) && record.Follows == "" {
 		counted.node = record.Node
 		p.draft.AddNodeFailure(nodeFailure(counted.node, v1beta1.AvoidFailed, first.pod.FailureSentence()), p.Now)
-		record = first.pod.RecordWithCause()
+		record = first.pod.FailureWithCause()
 		p.avoidAtOnce(first.account.Type, &record)
 	}
 	return counted

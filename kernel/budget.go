@@ -66,7 +66,7 @@ func failForGood(draft ledger.Draft, final []end) (failures []status.Failure) {
 		case e.rule != "": // the rule would restart it, whatever its policy
 			why = status.NoRestartsLeft
 		}
-		failures = append(failures, status.Failure{Why: e.why, Then: why, ReplicaFailure: e.pod.RecordWithCause()})
+		failures = append(failures, status.Failure{Why: e.why, Then: why, ReplicaFailure: e.pod.FailureWithCause()})
 	}
 	return failures
 }

@@ -37,28 +37,28 @@ const (
 	endsListed      DefaultEnd = "code fails with one of exitCodes"
 	endsFailed      DefaultEnd = "code fails"
 
-	isReplaced    DefaultAction = "it is replaced, and no limit counts that"
-	isRestarted   DefaultAction = "it is restarted, which counts; if no restart is left, it has failed for good"
-	runsAlways    DefaultAction = "it is restarted, which counts; if no restart is left, it has succeeded"
-	hasSucceeded  DefaultAction = "it has succeeded"
-	failsForGood  DefaultAction = "it has failed for good"
-	isAsTheRuleIs DefaultAction = "the first rule that matches decides"
+	thenReplaced  DefaultAction = "it is replaced, and no limit counts that"
+	thenRestarted DefaultAction = "it is restarted, which counts; if no restart is left, it has failed for good"
+	thenRunsAgain DefaultAction = "it is restarted, which counts; if no restart is left, it has succeeded"
+	thenSucceeded DefaultAction = "it has succeeded"
+	thenFailed    DefaultAction = "it has failed for good"
+	thenByRule    DefaultAction = "the first rule that matches decides"
 )
 
 // Defaults returns the rules that decide what becomes of a replica that has ended, in their order.
 func Defaults() []DefaultRule {
 	return []DefaultRule{
-		{endsAuxiliary, "", isReplaced},
-		{endsUnstarted, "", isReplaced},
-		{endsByOutside, v1beta1.RestartNever, failsForGood},
-		{endsByOutside, "", isReplaced},
-		{endsWithSuccess, v1beta1.RestartAlways, runsAlways},
-		{endsWithSuccess, "", hasSucceeded},
-		{endsByRule, "", isAsTheRuleIs},
-		{endsFailed, v1beta1.RestartNever, failsForGood},
-		{endsListed, v1beta1.RestartExitCode, isRestarted},
-		{endsFailed, v1beta1.RestartExitCode, failsForGood},
-		{endsFailed, "", isRestarted},
+		{endsAuxiliary, "", thenReplaced},
+		{endsUnstarted, "", thenReplaced},
+		{endsByOutside, v1beta1.RestartNever, thenFailed},
+		{endsByOutside, "", thenReplaced},
+		{endsWithSuccess, v1beta1.RestartAlways, thenRunsAgain},
+		{endsWithSuccess, "", thenSucceeded},
+		{endsByRule, "", thenByRule},
+		{endsFailed, v1beta1.RestartNever, thenFailed},
+		{endsListed, v1beta1.RestartExitCode, thenRestarted},
+		{endsFailed, v1beta1.RestartExitCode, thenFailed},
+		{endsFailed, "", thenRestarted},
 	}
 }
 

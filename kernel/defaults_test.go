@@ -21,12 +21,12 @@ const (
 	endsByRule      kernel.DefaultEnd    = "code fails, and a rule of failurePolicy matches"
 	endsListed      kernel.DefaultEnd    = "code fails with one of exitCodes"
 	endsFailed      kernel.DefaultEnd    = "code fails"
-	isReplaced      kernel.DefaultAction = "it is replaced, and no limit counts that"
-	isRestarted     kernel.DefaultAction = "it is restarted, which counts; if no restart is left, it has failed for good"
-	runsAlways      kernel.DefaultAction = "it is restarted, which counts; if no restart is left, it has succeeded"
-	hasSucceeded    kernel.DefaultAction = "it has succeeded"
-	failsForGood    kernel.DefaultAction = "it has failed for good"
-	isAsTheRuleIs   kernel.DefaultAction = "the first rule that matches decides"
+	thenReplaced    kernel.DefaultAction = "it is replaced, and no limit counts that"
+	thenRestarted   kernel.DefaultAction = "it is restarted, which counts; if no restart is left, it has failed for good"
+	thenRunsAgain   kernel.DefaultAction = "it is restarted, which counts; if no restart is left, it has succeeded"
+	thenSucceeded   kernel.DefaultAction = "it has succeeded"
+	thenFailed      kernel.DefaultAction = "it has failed for good"
+	thenByRule      kernel.DefaultAction = "the first rule that matches decides"
 )
 
 // become is what has become of the first replica of a type.
@@ -39,13 +39,13 @@ func become(s *v1beta1.GenericJobStatus, replicaType string) kernel.DefaultActio
 	}
 	switch {
 	case l.Succeeded != "":
-		return hasSucceeded
+		return thenSucceeded
 	case l.Failed != "":
-		return failsForGood
+		return thenFailed
 	case s.BackoffCount > 0:
-		return isRestarted
+		return thenRestarted
 	case len(l.Replicas) > 0 && l.Replicas[0].Attempt == 1:
-		return isReplaced
+		return thenReplaced
 	default:
 		return ""
 	}
@@ -86,14 +86,14 @@ func TestTheDefaultsAreWhatIsDone(t *testing.T) {
 				d := kernel.Plan(kernel.World{Job: job, Pods: []*corev1.Pod{kt.Pod(job, "worker", 0, how.end...), kt.Pod(job, "other", 0, kt.Running)}, Now: kt.Start, Settings: kt.Settings})
 				want := rule.Does
 				switch {
-				case rule.Does == isRestarted && left == 0:
-					want = failsForGood
-				case rule.Does == runsAlways && left == 0:
-					want = hasSucceeded
-				case rule.Does == runsAlways:
-					want = isRestarted
-				case rule.Does == isAsTheRuleIs:
-					want = isReplaced // and status.exceptedCount counts it
+				case rule.Does == thenRestarted && left == 0:
+					want = thenFailed
+				case rule.Does == thenRunsAgain && left == 0:
+					want = thenSucceeded
+				case rule.Does == thenRunsAgain:
+					want = thenRestarted
+				case rule.Does == thenByRule:
+					want = thenReplaced // and status.exceptedCount counts it
 				}
 				require.Equal(t, want, become(&d.Status, "worker"), "%s, restartPolicy %q, restarts left %d", end, policy, left)
 			}

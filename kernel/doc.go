@@ -96,7 +96,7 @@
 // observe:
 //
 //   - ledger.Load reads the accounts from the status into a draft. spec.ReplicaTypes says of which types they are, and with which policies.
-//   - barrier.WithReportedExits copies pods whose wrappers hold an end, and shows the end as that of the container. roster.Of finds the replica of each
+//   - barrier.WithHeldEnds copies pods whose wrappers hold an end, and shows the end as that of the container. roster.Of finds the replica of each
 //     pod.
 //   - decidedByStatus (plan.go) ends the walk if the job is being deleted, or if its status cannot be read or is older than a pod. Here it does not.
 //
@@ -113,7 +113,7 @@
 //
 // decide:
 //
-//   - decideAndCount (plan.go) asks the rules (rules.go), which read the ledger and cannot change it. No rule ends the job: the verdict is to run.
+//   - askRulesAndCount (plan.go) asks the rules (rules.go), which read the ledger and cannot change it. No rule ends the job: the verdict is to run.
 //   - countNodeFailures (avoid_nodes.go) counts the failure for its node, if the job has avoidNodes. lossOf (time.go) finds what the job loses by it.
 //
 // apply:

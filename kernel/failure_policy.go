@@ -102,7 +102,7 @@ func (o *outcomes) applyFailurePolicy(job *v1beta1.GenericJob, l *ledger.Ledger)
 	rules := job.Spec.FailurePolicy.Rules
 	expressions := expressionsOf(rules)
 	judge := func(e *end) (*v1beta1.FailurePolicyRule, string) {
-		record := e.pod.RecordWithCause()
+		record := e.pod.FailureWithCause()
 		return failureRule(rules, expressions, e.account.Type, &record)
 	}
 	var failed []*end
@@ -145,7 +145,7 @@ func judgeTogether(l *ledger.Ledger, failed []*end, judge func(*end) (*v1beta1.F
 func causesFirst(failed []*end) (list []*end) {
 	var records []v1beta1.ReplicaFailure
 	for _, e := range failed {
-		records = append(records, e.pod.Record())
+		records = append(records, e.pod.Failure())
 	}
 	if len(failed) == 0 {
 		return nil

@@ -17,7 +17,7 @@ import (
 // successRuleHolds: some success rule names only ranks that have succeeded; without success rules, all ranks have.
 func successRuleHolds(f facts) verdict.Verdict {
 	for _, rule := range spec.SuccessRules(f.job) {
-		if f.all(rule, succeeded) {
+		if f.all(rule, thatSucceeded) {
 			return verdict.Verdict{Course: verdict.Succeed, Reason: v1beta1.ReasonSucceeded, Message: status.Succeeded}
 		}
 	}
@@ -27,7 +27,7 @@ func successRuleHolds(f facts) verdict.Verdict {
 // failureRuleHolds: some failure rule names only ranks that failed for good.
 func failureRuleHolds(f facts) verdict.Verdict {
 	for _, rule := range f.job.Spec.FailureRules {
-		if f.all(rule, failed) {
+		if f.all(rule, thatFailed) {
 			return f.fails(v1beta1.ReasonFailed, status.FailureRuleHolds(printRule(rule)))
 		}
 	}
@@ -37,7 +37,7 @@ func failureRuleHolds(f facts) verdict.Verdict {
 // successUnreachable: every success rule names a rank that failed for good. A user who wrote no rules is told only of the rank.
 func successUnreachable(f facts) verdict.Verdict {
 	for _, rule := range spec.SuccessRules(f.job) {
-		if f.all(rule, notFailed) {
+		if f.all(rule, thatMaySucceed) {
 			return verdict.Verdict{}
 		}
 	}
@@ -65,9 +65,9 @@ type selection struct {
 }
 
 var (
-	succeeded = selection{(*ledger.Account).HasSucceeded, (*ledger.Account).SucceededCount}
-	failed    = selection{(*ledger.Account).HasFailed, (*ledger.Account).FailedCount}
-	notFailed = selection{
+	thatSucceeded  = selection{(*ledger.Account).HasSucceeded, (*ledger.Account).SucceededCount}
+	thatFailed     = selection{(*ledger.Account).HasFailed, (*ledger.Account).FailedCount}
+	thatMaySucceed = selection{
 		func(a *ledger.Account, rank int) bool { return !a.HasFailed(rank) },
 		func(a *ledger.Account) int { return a.N - a.FailedCount() },
 	}

@@ -43,7 +43,7 @@ type codeEnd struct {
 }
 
 func codeEndOf(pod podstate.Pod) codeEnd {
-	return codeEnd{ReplicaFailure: pod.Record(), pod: pod, why: pod.FailureSentence, beganAt: pod.BeganAt()}
+	return codeEnd{ReplicaFailure: pod.Failure(), pod: pod, why: pod.FailureSentence, beganAt: pod.BeganAt()}
 }
 
 // firstOf returns the first of the failures that this reconcile has recorded; nil if there is none.
@@ -86,7 +86,7 @@ func untilCause(job *v1beta1.GenericJob, replicas *roster.Roster, ended []end, d
 		if !isFailure(e) || e.pod.Code() == podstate.ExitSIGTERM || since < 0 || since >= causeWithin {
 			return 0
 		}
-		if f := e.pod.Record(); f.Follows == "" && !podstate.IsHang(&f) {
+		if f := e.pod.Failure(); f.Follows == "" && !podstate.IsHang(&f) {
 			return 0
 		}
 		wait = min(wait, causeWithin-since)

@@ -31,14 +31,14 @@ func lastHang(job *v1beta1.GenericJob, l *ledger.Ledger) (h hang) {
 	}
 	h.within = ledger.Seconds(int64(min(ptr.Deref(beat.SteadySeconds, spec.HeartbeatSteady), ptr.Deref(beat.StartupSeconds, spec.HeartbeatStartup))))
 	first := job.Status.FirstFailure
-	if first != nil && first.Time != nil && podstate.IsHang(&first.ReplicaFailure) && !hasFailed(job, l, first.Pod) {
+	if first != nil && first.Time != nil && podstate.IsHang(&first.ReplicaFailure) && !hasFailedForGood(job, l, first.Pod) {
 		h.foundAt = first.Time.Time
 	}
 	return h
 }
 
-// hasFailed reports whether the replica of a pod has failed for good.
-func hasFailed(job *v1beta1.GenericJob, l *ledger.Ledger, pod string) bool {
+// hasFailedForGood reports whether the replica of a pod has failed for good.
+func hasFailedForGood(job *v1beta1.GenericJob, l *ledger.Ledger, pod string) bool {
 	for _, a := range l.Accounts() {
 		for rank := range a.N {
 			if a.HasFailed(rank) && spec.PodName(job, a.Type, rank) == pod {
@@ -58,7 +58,7 @@ func (h *hang) putFirstHangFirst(ended []end) {
 	var places []int // of the hangs, in ended
 	for i := range ended {
 		if e := &ended[i]; isHang(e) {
-			records, places = append(records, e.pod.Record()), append(places, i)
+			records, places = append(records, e.pod.Failure()), append(places, i)
 		}
 	}
 	if len(records) < 2 {
@@ -102,6 +102,6 @@ func isHang(e *end) bool {
 	if !isFailure(e) {
 		return false
 	}
-	f := e.pod.Record()
+	f := e.pod.Failure()
 	return podstate.IsHang(&f)
 }

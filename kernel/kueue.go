@@ -149,7 +149,7 @@ func (a *acting) keepWorkload(v verdict.Verdict) {
 			a.dropWorkload("the job does not wait in a queue")
 		}
 	case v.Course == verdict.Run:
-		a.reportWorkload(kueue.Report{Left: a.left(), Ready: a.allRun()})
+		a.reportWorkload(kueue.Update{Left: a.left(), Ready: a.allRun()})
 	case v.Course == verdict.Queue && idle:
 		a.queueUp(*in)
 	}
@@ -163,7 +163,7 @@ func (a *acting) queueUp(in v1beta1.KueueScheduler) {
 	case !a.workloadIsUpToDate(in):
 		a.dropWorkload("the job needs other quota")
 	case s.Evicted && s.Reserves:
-		a.reportWorkload(kueue.Report{GiveBack: true})
+		a.reportWorkload(kueue.Update{GiveBack: true})
 	}
 }
 
@@ -174,13 +174,13 @@ func (a *acting) dropWorkload(reason string) {
 }
 
 // conclusion returns the report that the job has finished.
-func (a *acting) conclusion(v verdict.Verdict) kueue.Report {
+func (a *acting) conclusion(v verdict.Verdict) kueue.Update {
 	failed := v.Course == verdict.Fail || a.Job.Status.Phase == v1beta1.JobFailed
 	words := status.Succeeded
 	if failed {
 		words = status.Failed
 	}
-	return kueue.Report{Over: true, Failed: failed, Message: words}
+	return kueue.Update{Over: true, Failed: failed, Message: words}
 }
 
 // anyPodLives reports whether some pod of the job, or of an earlier job of its name, may still use resources of a node.
@@ -212,7 +212,7 @@ func (a *acting) createWorkload(in v1beta1.KueueScheduler) {
 	a.actions = append(a.actions, Action{Verb: CreateObject, Object: a.wantedWorkload(in, a.ledger.BadNodes()), Reason: "the job waits in a queue by it"})
 }
 
-func (a *acting) reportWorkload(r kueue.Report) {
+func (a *acting) reportWorkload(r kueue.Update) {
 	if a.Kueue.Workload == nil {
 		return
 	}

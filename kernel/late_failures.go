@@ -62,9 +62,9 @@ func lateEnd(w World, t *roster.Type, rank, attempt int, begun time.Time) (codeE
 	return endBeforeDeletion(t, rank, pod, begun)
 }
 
-// reportedEnd returns how code has ended by the report of its wrapper, which holds the end, and whether it ended by itself.
+// reportedEnd returns how code has ended by the report of its wrapper, and whether it ended by itself.
 func reportedEnd(pod podstate.Pod, ended *inplace.End) (codeEnd, bool) {
-	e := codeEndOf(podstate.Pod{Pod: pod.Holding(barrier.Terminated(ended)), Template: pod.Template}.AtLastExit())
+	e := codeEndOf(podstate.Pod{Pod: pod.WithEnd(barrier.Terminated(ended)), Template: pod.Template}.AtLastExit())
 	return e, !ended.Asked || e.Follows == "" && podstate.NamesCause(&e.ReplicaFailure)
 }
 

@@ -183,7 +183,7 @@ func (o *outcomes) applyNoProgress(job *v1beta1.GenericJob, l *ledger.Ledger) {
 
 // seriesOf returns the series that begins with a failure; nil if cause or step is not known.
 func (o *outcomes) seriesOf(l *ledger.Ledger, first *end) *v1beta1.NoProgressStatus {
-	record := first.pod.RecordWithCause()
+	record := first.pod.FailureWithCause()
 	if !o.furthest.known || record.Cause.Role != v1beta1.CauseRoot {
 		return nil
 	}

@@ -59,9 +59,3 @@ func (a *acting) stopWaiting(pod podstate.Pod) {
 		a.do(EndPod, pod.Pod, "its code is not run again")
 	}
 }
-
-// isToldToEnd reports whether a pod has the deadline that EndPod gives it, or a shorter one.
-func isToldToEnd(pod podstate.Pod) bool {
-	deadline := pod.Spec.ActiveDeadlineSeconds
-	return deadline != nil && *deadline <= 1
-}

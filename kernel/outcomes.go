@@ -38,12 +38,12 @@ type end struct {
 	// pod is the pod as it ended. If its container restarts in place, that is as if the pod had failed with its container: see AtLastExit and AtExitBeforeLoss.
 	pod   podstate.Pod
 	state podstate.State // of the pod. In a FailedInPod pod the code can run again; a Stranded pod has not ended, but runs no code any more
-	judgment
+	consequence
 }
 
-// judgment is what follows from an end. endOf begins it. Then those complete it who are named with the fields, in the order of the functions here: excuse,
+// consequence is what follows from an end. endOf begins it. Then those complete it who are named with the fields, in the order of the functions here: excuse,
 // obey (failure_policy.go), applyNoProgress, joinIfIncluded (hang.go) and moveFirstFailureToFront.
-type judgment struct {
+type consequence struct {
 	countsAs      ledger.Count // set by endOf; changed by excuse, obey and joinIfIncluded
 	mayRunAgain   bool         // by policy and limit, or by a rule of failurePolicy. Set by endOf; changed by all but moveFirstFailureToFront
 	why           string       // what happened, for events and conditions. Set by endOf; excuse and joinIfIncluded add to it

@@ -44,9 +44,9 @@ type planning struct {
 	verdict       verdict.Verdict       // what is to become of the job
 	failureNode   incidentNode          // the node for which the first failure counts
 	loss          loss                  // what the job loses by the ends
-	restarts      restartReport         // restarts that are written into the draft
+	restarts      writtenRestarts       // restarts that are written into the draft
 	first         *v1beta1.FirstFailure // the failure that others followed from
-	oldSummary    string                // what was told of it before, if another one is the first now
+	summaryBefore string                // what was told of it before, if another one is the first now
 	start         startConditions       // what running replicas wait for before their code starts
 	todo          todo                  // actions
 	askRulesAfter time.Duration         // 0 if only a change can alter what they say
@@ -57,7 +57,7 @@ type planning struct {
 func observe(w World) (*planning, *Decision) {
 	w.Job = w.Settings.Avoiding(w.Job)
 	draft, err := ledger.Load(w.Job)
-	w.Pods = barrier.WithReportedExits(w.Job, w.Pods, w.Reports)
+	w.Pods = barrier.WithHeldEnds(w.Job, w.Pods, w.Reports)
 	judge := podstate.Judge{Now: w.Now, ForceReplaceAfter: w.Settings.ForceReplaceAfter, Nodes: w.Nodes}
 	p := &planning{World: w, judge: judge, draft: draft, replicas: roster.Of(w.Job, draft.Ledger, w.Pods, judge)}
 	if d, decided := decidedByStatus(w, p.replicas, err); decided { // always, if err is set
@@ -76,7 +76,7 @@ func (p *planning) record() {
 // decide asks the rules what is to become of the job. It also finds what the job loses by the ends. Later it could not: after apply, their pods are
 // Superseded.
 func (p *planning) decide() {
-	v, recheckAfter := decideAndCount(p.World, p.draft, &p.recorded)
+	v, recheckAfter := askRulesAndCount(p.World, p.draft, &p.recorded)
 	p.verdict, p.askRulesAfter = v, soonest(recheckAfter, p.recorded.uncountedFor)
 	p.failureNode = p.countNodeFailures()
 	p.loss = lossOf(p.draft, p.replicas, &p.recorded, v, p.Now)
@@ -90,10 +90,10 @@ func (p *planning) apply() {
 	if v.IsOver() || p.replicas.HaveStarted() {
 		p.draft.NoteCodeStarted()
 	}
-	p.first, p.oldSummary = firstFailure(p.World, p.draft.Ledger, p.replicas, &p.recorded, v.IsOver())
+	p.first, p.summaryBefore = firstFailure(p.World, p.draft.Ledger, p.replicas, &p.recorded, v.IsOver())
 	p.correctNodeFailures()
 	p.start = openBarrierAndFormGang(p.World, p.draft, p.replicas, v)
-	explainLoss(p.draft, v, p.loss, p.Job.Status.FirstFailure, p.first, p.oldSummary)
+	explainLoss(p.draft, v, p.loss, p.Job.Status.FirstFailure, p.first, p.summaryBefore)
 	noteTime(p.World, p.draft, p.replicas, v, p.loss)
 }
 
@@ -102,16 +102,16 @@ func (p *planning) act() {
 	p.todo = p.listActions()
 }
 
-// tell makes the status and the events.
+// tell writes into the draft what new progress shows of times. Then it makes the status and the events.
 func (p *planning) tell() Decision {
-	news, askAfter := progress(p.World, p.replicas, p.verdict)
-	addRecomputedTime(p.World, p.draft, p.replicas, news)
-	noteFirstStep(p.World, p.draft, p.replicas, news)
-	p.recorded.forgetSeries(news)
+	told, askAfter := progress(p.World, p.replicas, p.verdict)
+	addRecomputedTime(p.World, p.draft, p.replicas, told)
+	noteFirstStep(p.World, p.draft, p.replicas, told)
+	p.recorded.forgetSeries(told)
 	d := makeDecision(status.Findings{
 		Job: p.Job, Ledger: p.draft.Ledger, Roster: p.replicas, Verdict: p.verdict, Now: p.Now, SuccessMayVanish: p.recorded.successMayVanish,
-		Restarts: p.restarts.events, Progress: news, NoProgress: p.recorded.noProgress, Failures: append(p.recorded.failures, p.restarts.failures...),
-		First: p.first, OldSummary: p.oldSummary, Rejected: p.restarts.rejected, Silent: p.start.silent, Awaits: p.start.barrier.Awaits,
+		Restarts: p.restarts.events, Progress: told, NoProgress: p.recorded.noProgress, Failures: append(p.recorded.failures, p.restarts.failures...),
+		First: p.first, OldSummary: p.summaryBefore, Rejected: p.restarts.rejected, Silent: p.start.silent, Awaits: p.start.barrier.Awaits,
 		Unordered: unordered(p.World, p.draft.Ledger, p.replicas), NoWrapper: p.Settings.WrapperImage == "",
 		Creates: p.todo.creates(), Changes: p.todo.changes(),
 	}, p.todo.actions, p.recorded.newSuccesses)
@@ -120,12 +120,12 @@ func (p *planning) tell() Decision {
 	return d
 }
 
-// decideAndCount asks the rules. Failures whose cause is not known yet wait to be counted. But if the rules end the job meanwhile, or stop its pods because
-// its queue takes its quota, nobody would count them later. Then decideAndCount counts them now, and asks the rules again. In a job that is only blocked the
+// askRulesAndCount asks the rules. Failures whose cause is not known yet wait to be counted. But if the rules end the job meanwhile, or stop its pods because
+// its queue takes its quota, nobody would count them later. Then askRulesAndCount counts them now, and asks the rules again. In a job that is only blocked the
 // pods stay, so their failures wait.
-func decideAndCount(w World, draft ledger.Draft, recorded *outcomes) (v verdict.Verdict, recheckAfter time.Duration) {
+func askRulesAndCount(w World, draft ledger.Draft, recorded *outcomes) (v verdict.Verdict, recheckAfter time.Duration) {
 	ask := func() (verdict.Verdict, time.Duration) {
-		return decide(facts{
+		return askRules(facts{
 			job: w.Job, ledger: draft.Ledger, missingGangKind: w.Gang.Missing, kueue: w.Kueue, failingRule: recorded.failingRule, now: w.Now,
 		})
 	}

@@ -104,10 +104,10 @@ func Accepted(w World, replicaType string) bool {
 	if s.Gang != nil && s.Gang.HadPods || s.PauseCount > 0 || s.JobAttempt > 0 || s.ModeGeneration > 0 && s.StartTime != nil || s.Phase == v1beta1.JobRunning || s.Phase == v1beta1.JobResuming {
 		return true // the job as a whole has begun
 	}
-	matches := func(t string) bool { return replicaType == "" || t == replicaType }
-	return slices.ContainsFunc(s.Ledger, func(l v1beta1.TaskLedger) bool { return matches(l.Type) }) ||
+	isOfType := func(t string) bool { return replicaType == "" || t == replicaType }
+	return slices.ContainsFunc(s.Ledger, func(l v1beta1.TaskLedger) bool { return isOfType(l.Type) }) ||
 		slices.ContainsFunc(w.Pods, func(p *corev1.Pod) bool {
-			return metav1.IsControlledBy(p, w.Job) && matches(p.Labels[v1beta1.LabelReplicaType])
+			return metav1.IsControlledBy(p, w.Job) && isOfType(p.Labels[v1beta1.LabelReplicaType])
 		})
 }
 

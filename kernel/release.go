@@ -3,6 +3,7 @@ package kernel
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -48,4 +49,60 @@ func withoutReleases(actions []Action, of []*corev1.Pod) []Action {
 		kept[pod] = true
 	}
 	return slices.DeleteFunc(actions, func(a Action) bool { return (a.Verb == ReleasePod || a.Verb == EndPod) && kept[a.Pod] })
+}
+
+// releaseFinished lets go of the pod of a replica whose outcome is in the ledger. A pod that has not ended is one of these:
+//   - The cache shows an old state of it.
+//   - It is a second pod, created by a late call of an operator that has been replaced. The operator stops it. A stop requires the resourceVersion that
+//     was seen, so it does nothing in the first case.
+//   - Code was run again in the pod, and the wrapper may hold the end. The pod stays, with its logs.
+func (a *acting) releaseFinished(pod podstate.Pod, reason string) {
+	switch {
+	case pod.HasEnded() || pod.DeletionTimestamp != nil:
+	case pod.Exits() > 0 || podstate.NumbersOf(pod.Pod).WasStartedOver() || a.judge.UntilStranded(pod) == 0:
+		a.stopWaiting(pod)
+		a.release(pod.Pod, reason)
+		return
+	default:
+		a.do(StopPod, pod.Pod, "its replica has finished, with another pod")
+		return
+	}
+	a.releaseKept(pod, reason)
+}
+
+// releaseKept takes the finalizer off a pod that stays, and ends the containers that admission has added, if those of the template have ended.
+func (a *acting) releaseKept(pod podstate.Pod, reason string) {
+	mayReport, until := a.addedMayReport(pod)
+	a.wakeAfter(until)
+	if !mayReport {
+		a.endAdded(pod) // if the release is carried out first, this meets a conflict, and the next reconcile tries again
+	}
+	a.release(pod.Pod, reason)
+}
+
+// timeToReport is how long containers that admission has added may run on once those of the template have ended. They may still have to send what they
+// have collected. The collector of a Katib trial notices the end within a second, and reports the metrics then.
+const timeToReport = 10 * time.Second
+
+// addedMayReport reports whether to leave the containers alone that admission has added to a pod, because they may still report. Until is how much longer
+// they may. If the node's clock is so far ahead that nobody knows the time, nothing waits.
+func (a *acting) addedMayReport(pod podstate.Pod) (may bool, until time.Duration) {
+	left := timeToReport - a.Now.Sub(pod.EndedAt())
+	if !pod.OnlyAddedRun() || isToldToEnd(pod) || left <= 0 || left > 2*timeToReport {
+		return false, 0
+	}
+	return true, left
+}
+
+// endAdded ends the containers that admission has added to a pod, if all of the template's have ended.
+func (a *acting) endAdded(pod podstate.Pod) {
+	if pod.OnlyAddedRun() && !isToldToEnd(pod) {
+		a.do(EndPod, pod.Pod, "all containers of its template have ended")
+	}
+}
+
+// isToldToEnd reports whether a pod has the deadline that EndPod gives it, or a shorter one.
+func isToldToEnd(pod podstate.Pod) bool {
+	deadline := pod.Spec.ActiveDeadlineSeconds
+	return deadline != nil && *deadline <= 1
 }

@@ -45,9 +45,9 @@ type facts struct {
 	now         time.Time
 }
 
-// decide asks the rules in order, until one has an opinion: that is the verdict. RecheckAfter is the earliest time at which a rule that was asked wants to be
+// askRules asks the rules in order, until one has an opinion: that is the verdict. RecheckAfter is the earliest time at which a rule that was asked wants to be
 // asked again.
-func decide(f facts) (v verdict.Verdict, recheckAfter time.Duration) {
+func askRules(f facts) (v verdict.Verdict, recheckAfter time.Duration) {
 	for _, r := range rules {
 		v = r.test(f)
 		recheckAfter = soonest(recheckAfter, v.RecheckAfter)

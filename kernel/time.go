@@ -67,7 +67,7 @@ func firstLost(recorded *outcomes) (first *end, at time.Time) {
 
 // trainedUntil returns when code stopped training; zero if unknown.
 func trainedUntil(e *end) time.Time {
-	at, f := e.pod.EndedAt(), e.pod.Record()
+	at, f := e.pod.EndedAt(), e.pod.Failure()
 	if since := e.pod.LostSince(); !since.IsZero() && (at.IsZero() || since.Before(at)) {
 		at = since
 	}
@@ -79,7 +79,7 @@ func trainedUntil(e *end) time.Time {
 
 // causeOfLoss returns what the time is lost to, by the end of code.
 func causeOfLoss(e *end) v1beta1.TimeCause {
-	f := e.root().pod.Record()
+	f := e.root().pod.Failure()
 	switch disrupted := e.countsAs == ledger.Disruption; {
 	case disrupted && (e.state == podstate.Lost || e.pod.HasLostItsNode()):
 		return v1beta1.TimeLostToNode
@@ -101,21 +101,21 @@ func noteTime(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Ve
 	if l.hadTrained {
 		draft.NoteTraining(l.ranSince, w.Now)
 	}
-	if present, from := presentUse(w, draft, replicas, v, l); !v.EndsJob() || present.Loss != "" {
+	if present, from := timeFacts(w, draft, replicas, v, l); !v.EndsJob() || present.Loss != "" {
 		if (present.Paused || present.Queued) && present.Loss != "" && !l.beganAt.IsZero() {
 			draft.NoteLoss(present.Loss, l.beganAt, w.Now)
 		}
-		draft.SetPresent(present, from, w.Now)
+		draft.SetTimeFacts(present, from, w.Now)
 	}
 	if v.EndsJob() {
-		draft.EndTime(w.Now)
+		draft.CloseTime(w.Now)
 	}
 }
 
-// presentUse returns the facts that decide what the time is spent on, and since when they hold.
-func presentUse(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Verdict, l loss) (present *ledger.Present, from time.Time) {
+// timeFacts returns the facts that decide what the time is spent on, and since when they hold.
+func timeFacts(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Verdict, l loss) (present *ledger.TimeFacts, from time.Time) {
 	mode, isBlocked := draft.Mode(), v.Course == verdict.Block // a blocked job keeps its mode, even if the spec asks for another
-	present = &ledger.Present{
+	present = &ledger.TimeFacts{
 		Paused:  v.Course == verdict.Pause || isBlocked && mode == spec.ModePaused || strings.HasPrefix(mode, spec.ModeDebug),
 		Queued:  v.Course == verdict.Queue || isBlocked && mode == spec.ModeQueued,
 		Evicted: v.Reason == v1beta1.ReasonEvicted,

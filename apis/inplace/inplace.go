@@ -111,7 +111,7 @@ type Pace struct {
 	Before *int64 `json:"before,omitempty"`
 }
 
-// End is the end of code whose wrapper stays.
+// End is how code has failed, as its wrapper reports it.
 type End struct {
 	// Attempt is the code's.
 	Attempt int `json:"attempt"`

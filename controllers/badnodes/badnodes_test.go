@@ -145,7 +145,7 @@ func TestWhatIsRememberedIsBounded(t *testing.T) {
 	for _, f := range b.ProblemsFor(told("ns14", "mine")) {
 		times = max(times, len(f.Times))
 	}
-	require.Equal(t, mostReports, times)
+	require.Equal(t, mostSightings, times)
 	for job, places := range b.reports.of {
 		for _, p := range places {
 			require.Condition(t, func() bool {
@@ -218,7 +218,7 @@ func TestManyTellOfOneLoss(t *testing.T) {
 	}
 	problems := b.ProblemsFor(told("a", "mine"))
 	require.Len(t, problems, 1)
-	require.LessOrEqual(t, len(problems[0].Times), mostReports)
+	require.LessOrEqual(t, len(problems[0].Times), mostSightings)
 	require.Equal(t, []time.Time{noon, noon.Add(2 * time.Hour)}, []time.Time{problems[0].Times[0].Time, problems[0].Times[1].Time})
 }
 

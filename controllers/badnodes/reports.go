@@ -16,9 +16,9 @@ const (
 	// mostPlaces is how many places are kept, and mostOfOne how many of one namespace. If there are more, the namespace with most places loses its
 	// oldest one, so that no tenant takes the room of the others.
 	mostPlaces, mostOfOne = 1000, 100
-	// mostReports is how many reports of one place are kept: the last ones, and one of each loss. A policy counts at most one less, because one report
+	// mostSightings is how many reports of one place are kept: the last ones, and one of each loss. A policy counts at most one less, because one report
 	// may be of the job that asks.
-	mostReports = 11
+	mostSightings = 11
 )
 
 // everywhere is the namespace of losses, which count for all jobs. No tenant can fake a loss by what its code prints, or by its exit code.
@@ -27,23 +27,23 @@ const everywhere = ""
 // place is a node as jobs of one namespace see it, or all jobs do.
 type place struct{ namespace, node string }
 
-// report is what one job tells of a place: what happened there last.
-type report struct {
+// sighting is what one job tells of a place: what happened there last.
+type sighting struct {
 	job     types.NamespacedName
 	at      time.Time
 	reason  v1beta1.AvoidReason
 	message string
 }
 
-// reportsOf returns what a job tells of nodes, by place. Each loss of a node counts everywhere. Of all other failures, the code or the template may be the
+// sightingsOf returns what a job tells of nodes, by place. Each loss of a node counts everywhere. Of all other failures, the code or the template may be the
 // cause. So they count in the job's own namespace only, and only for the node that had most of them. Of one node the job tells only the last failure.
-func reportsOf(job *v1beta1.GenericJob) map[place]report {
-	var found map[place]report
+func sightingsOf(job *v1beta1.GenericJob) map[place]sighting {
+	var found map[place]sighting
 	add := func(namespace string, n *v1beta1.NodeFailures) {
 		if found == nil {
-			found = map[place]report{}
+			found = map[place]sighting{}
 		}
-		found[place{namespace, n.Node}] = report{types.NamespacedName{Namespace: job.Namespace, Name: job.Name}, last(n), n.Reason, n.Message}
+		found[place{namespace, n.Node}] = sighting{types.NamespacedName{Namespace: job.Namespace, Name: job.Name}, last(n), n.Reason, n.Message}
 	}
 	var worst *v1beta1.NodeFailures
 	for i := range job.Status.NodeFailures {
@@ -67,27 +67,27 @@ func isWorse(a, b *v1beta1.NodeFailures) bool {
 	return cmp.Or(cmp.Compare(len(a.Times), len(b.Times)), last(a).Compare(last(b)), strings.Compare(b.Node, a.Node)) > 0
 }
 
-// reports are those of all jobs.
-type reports struct {
-	at    map[string]map[string][]report   // by namespace and node, the oldest first
+// sightings are those of all jobs.
+type sightings struct {
+	at    map[string]map[string][]sighting // by namespace and node, the oldest first
 	of    map[types.NamespacedName][]place // where each job has some
 	count int                              // of places
 }
 
 // set has a job tell these, and nothing else.
-func (r *reports) set(job types.NamespacedName, tells map[place]report) {
+func (r *sightings) set(job types.NamespacedName, tells map[place]sighting) {
 	for _, p := range r.of[job] {
-		r.replace(p, slices.DeleteFunc(r.at[p.namespace][p.node], func(have report) bool { return have.job == job }))
+		r.replace(p, slices.DeleteFunc(r.at[p.namespace][p.node], func(have sighting) bool { return have.job == job }))
 	}
 	delete(r.of, job)
 	for p, tell := range tells {
 		list := append(r.at[p.namespace][p.node], tell)
-		slices.SortFunc(list, func(a, b report) int {
+		slices.SortFunc(list, func(a, b sighting) int {
 			return cmp.Or(a.at.Compare(b.at), strings.Compare(a.job.String(), b.job.String()))
 		})
 		r.replace(p, list)
 		r.of[job] = append(r.of[job], p)
-		for len(r.at[p.namespace][p.node]) > mostReports {
+		for len(r.at[p.namespace][p.node]) > mostSightings {
 			r.forget(p, spare(p, r.at[p.namespace][p.node]))
 		}
 	}
@@ -102,13 +102,13 @@ func (r *reports) set(job types.NamespacedName, tells map[place]report) {
 }
 
 // replace stores the reports of a place.
-func (r *reports) replace(p place, list []report) {
+func (r *sightings) replace(p place, list []sighting) {
 	_, ok := r.at[p.namespace][p.node]
 	switch {
 	case len(list) > 0 && !ok:
 		r.count++
 		if r.at[p.namespace] == nil {
-			r.at[p.namespace] = map[string][]report{}
+			r.at[p.namespace] = map[string][]sighting{}
 		}
 		fallthrough
 	case len(list) > 0:
@@ -123,9 +123,9 @@ func (r *reports) replace(p place, list []report) {
 }
 
 // spare returns which report of a place is forgotten first: one of a loss that another report tells of, too, or else the oldest.
-func spare(p place, list []report) int {
+func spare(p place, list []sighting) int {
 	for i := 1; p.namespace == everywhere && i < len(list); i++ {
-		if list[i].at.Sub(list[i-1].at) < ledger.SameLoss {
+		if list[i].at.Sub(list[i-1].at) < ledger.SameNodeLoss {
 			return i
 		}
 	}
@@ -133,7 +133,7 @@ func spare(p place, list []report) int {
 }
 
 // forget forgets a report of a place.
-func (r *reports) forget(p place, i int) {
+func (r *sightings) forget(p place, i int) {
 	list := r.at[p.namespace][p.node]
 	job := list[i].job
 	r.of[job] = slices.DeleteFunc(r.of[job], func(of place) bool { return of == p })
@@ -144,7 +144,7 @@ func (r *reports) forget(p place, i int) {
 }
 
 // fullest returns the namespace of which most places are kept. Losses count for all, so they stay.
-func (r *reports) fullest() (namespace string) {
+func (r *sightings) fullest() (namespace string) {
 	for ns, nodes := range r.at {
 		if n, most := len(nodes), len(r.at[namespace]); ns != everywhere && (namespace == everywhere || n > most || n == most && ns < namespace) {
 			namespace = ns
@@ -154,7 +154,7 @@ func (r *reports) fullest() (namespace string) {
 }
 
 // forgetOldest forgets the place of a namespace of which nothing has been told for the longest time.
-func (r *reports) forgetOldest(namespace string) {
+func (r *sightings) forgetOldest(namespace string) {
 	var oldest string
 	var at time.Time
 	for node, list := range r.at[namespace] {

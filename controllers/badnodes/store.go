@@ -25,11 +25,11 @@ import (
 // maxMessage is how long a text may be that a status has of a node, as the CRD says.
 const maxMessage = 300
 
-// Options are what an installation may set. The zero value has no problem of any node be known.
+// Options are what an installation may set. With the zero value no problem of any node is known.
 type Options struct {
 	// Conditions speak against nodes that have one of them.
 	Conditions []Condition
-	// AcrossJobs has failures that a job records speak against their nodes in other jobs, too.
+	// AcrossJobs says that a failure which one job records also counts against its node in other jobs.
 	AcrossJobs bool
 }
 
@@ -40,14 +40,14 @@ type Store struct {
 	mu         sync.Mutex
 	conditions map[string]ledger.NodeProblem
 	bad        []string // the names of nodes in conditions, in order
-	reports    reports
+	reports    sightings
 }
 
 // NewStore returns a Store in which nothing is known yet.
 func NewStore(o Options) *Store {
 	return &Store{
 		options: o, conditions: map[string]ledger.NodeProblem{},
-		reports: reports{at: map[string]map[string][]report{}, of: map[types.NamespacedName][]place{}},
+		reports: sightings{at: map[string]map[string][]sighting{}, of: map[types.NamespacedName][]place{}},
 	}
 }
 
@@ -113,9 +113,9 @@ func (s *Store) seeJob(o any, isGone bool) {
 	if !ok {
 		return
 	}
-	var tells map[place]report
+	var tells map[place]sighting
 	if !isGone && !compact.IsForeign(job) { // the nodes of such a job are another cluster's
-		tells = reportsOf(job)
+		tells = sightingsOf(job)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -166,7 +166,7 @@ func (s *Store) conditionsFor(job *v1beta1.GenericJob) (names []string) {
 }
 
 // reportedProblem returns what other jobs tell of a node. Of a loss it names no job, for that may be of another tenant.
-func reportedProblem(list []report, self types.NamespacedName, node string) (f ledger.NodeProblem, ok bool) {
+func reportedProblem(list []sighting, self types.NamespacedName, node string) (f ledger.NodeProblem, ok bool) {
 	f.Node = node
 	for _, r := range list {
 		if r.job == self {

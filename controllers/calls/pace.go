@@ -108,7 +108,7 @@ func share(actions []kernel.Action, batchOf func(kernel.Action) string, most int
 	return batches
 }
 
-// stop says why a batch was not carried out to its end.
+// stop says why no other call of a batch begins.
 type stop int
 
 const (

@@ -13,10 +13,10 @@ import (
 
 // How many objects are read live at once. A tenant may make objects of 1.5 MB with the labels of any job of the namespace.
 const (
-	// Few are read whole: so many of the largest are some 50 MB in memory.
-	Few = 4
-	// Many are read without their spec.
-	Many = 50
+	// PageOfWhole are read whole: so many of the largest are some 50 MB in memory.
+	PageOfWhole = 4
+	// PageOfMetadata are read without their spec.
+	PageOfMetadata = 50
 )
 
 // PodNames returns a list of pods by their metadata.
@@ -42,7 +42,7 @@ func Pages[L client.ObjectList](ctx context.Context, live client.Reader, blank f
 
 // PodsNotOver reads, live, the job's pods of which something may run, until one was enough.
 func PodsNotOver(ctx context.Context, live client.Reader, job *v1beta1.GenericJob, see func(*metav1.PartialObjectMetadata) (enough bool)) error {
-	return Pages(ctx, live, PodNames, Many, func(pods *metav1.PartialObjectMetadataList) (enough bool) {
+	return Pages(ctx, live, PodNames, PageOfMetadata, func(pods *metav1.PartialObjectMetadataList) (enough bool) {
 		for i := range pods.Items {
 			if isFound(&pods.Items[i], job) && see(&pods.Items[i]) {
 				return true

@@ -61,15 +61,15 @@ func TestPodsThatUseQuotaAreLookedForPageByPage(t *testing.T) {
 	owner := []metav1.OwnerReference{*metav1.NewControllerRef(job, GVKGenericJob)}
 	m := &many{pods: 1000, owner: owner}
 	require.ErrorContains(t, look(m, &kernel.QuotaPrecondition{}), "Pod pod-0 is not free yet: the job controls it, and it has not ended")
-	require.Equal(t, []int{Many}, m.pages, "one page says that somebody is there")
+	require.Equal(t, []int{PageOfMetadata}, m.pages, "one page says that somebody is there")
 
 	m = &many{pods: 1000, over: 1000, owner: owner}
 	require.NoError(t, look(m, &kernel.QuotaPrecondition{}), "who is over uses no quota")
 
-	m = &many{pods: 2*Many + 1, over: 1, owner: owner}
-	require.NoError(t, look(m, &kernel.QuotaPrecondition{Others: map[string]int{"worker": 2 * Many}}))
-	require.Equal(t, []int{Many, Many}, m.pages)
-	require.ErrorContains(t, look(m, &kernel.QuotaPrecondition{Others: map[string]int{"worker": 2*Many - 1}}), "Pod pod-100 is not free yet: the job controls it, and it has not ended")
+	m = &many{pods: 2*PageOfMetadata + 1, over: 1, owner: owner}
+	require.NoError(t, look(m, &kernel.QuotaPrecondition{Others: map[string]int{"worker": 2 * PageOfMetadata}}))
+	require.Equal(t, []int{PageOfMetadata, PageOfMetadata}, m.pages)
+	require.ErrorContains(t, look(m, &kernel.QuotaPrecondition{Others: map[string]int{"worker": 2*PageOfMetadata - 1}}), "Pod pod-100 is not free yet: the job controls it, and it has not ended")
 }
 
 // A copy of a pod that somebody made to look into it wears the labels of the job. While it ran, the quota of the job that was over stayed taken.

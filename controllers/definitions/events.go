@@ -36,7 +36,7 @@ func (r *Reconciler) reportRefused(ctx context.Context, before, f *v1beta1.Train
 }
 
 // reportDeleted tells of a definition that is gone while jobs of its kind are not over, unless another follows it. The jobs hear of it themselves, too.
-// Nil: it served none.
+// Was is nil if the definition served no kind.
 func (r *Reconciler) reportDeleted(ctx context.Context, was *servedKind) {
 	if was == nil {
 		return

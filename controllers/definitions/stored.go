@@ -24,7 +24,7 @@ import (
 // What is looked at before a kind lets in less than it did. A page of the largest jobs is some 100 MB in memory.
 const (
 	maxStored  = 5000
-	storedPage = 2 * calls.Few
+	storedPage = 2 * calls.PageOfWhole
 )
 
 // unfit returns why a kind may not become narrower: which job that there is would not fit it. "" if all do. A job that is created in the same

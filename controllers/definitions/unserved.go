@@ -127,7 +127,7 @@ func (u *unserved) made(ctx context.Context, defined map[schema.GroupKind]bool) 
 		list.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinitionList"))
 		return list
 	}
-	err := calls.Pages(ctx, u.Live, blank, calls.Many, func(page *metav1.PartialObjectMetadataList) (enough bool) {
+	err := calls.Pages(ctx, u.Live, blank, calls.PageOfMetadata, func(page *metav1.PartialObjectMetadataList) (enough bool) {
 		for i := range page.Items {
 			if crd := &page.Items[i]; crd.Annotations[v1beta1.AnnotationSchema] != "" && crd.DeletionTimestamp == nil && !served[crd.Name] {
 				names = append(names, crd.Name)
@@ -177,7 +177,7 @@ func (u *unserved) lookAt(ctx context.Context, kind schema.GroupVersionKind) err
 	}
 	var failed error
 	seen, told := 0, map[types.UID]bool{}
-	err := calls.Pages(ctx, u.Live, blank, calls.Many, func(page *metav1.PartialObjectMetadataList) (enough bool) {
+	err := calls.Pages(ctx, u.Live, blank, calls.PageOfMetadata, func(page *metav1.PartialObjectMetadataList) (enough bool) {
 		for i := range page.Items {
 			job := &page.Items[i]
 			if failed = u.warn(ctx, kind, job); failed != nil {

@@ -225,7 +225,7 @@ func (b *boardReconcile) remove(ctx context.Context) (time.Duration, error) {
 // pods returns the first pods of the job's TensorBoard. It has one, beside pods that end or were evicted. But anybody who may create pods can create more
 // with its labels, of any size. So the number is bounded, and only their status is kept.
 func (b *boardReconcile) pods(ctx context.Context) (seen []corev1.Pod, err error) {
-	err = calls.Pages(ctx, b.Live, func() *corev1.PodList { return &corev1.PodList{} }, calls.Few, func(pods *corev1.PodList) (enough bool) {
+	err = calls.Pages(ctx, b.Live, func() *corev1.PodList { return &corev1.PodList{} }, calls.PageOfWhole, func(pods *corev1.PodList) (enough bool) {
 		for i := range pods.Items {
 			pod := &pods.Items[i]
 			seen = append(seen, corev1.Pod{

@@ -50,7 +50,7 @@ func (r *Reconciler) lookAtNodes(ctx context.Context, w kernel.World) (map[strin
 // lostNodes returns the nodes that a job avoids because they are lost, if it is time to look at them again. They are not looked at while all its pods have
 // nodes.
 func (r *Reconciler) lostNodes(w kernel.World) (names []string) {
-	if w.Job.Status.CompletionTime != nil || !slices.ContainsFunc(w.Job.Status.AvoidedNodes, isLost) {
+	if w.Job.Status.CompletionTime != nil || !slices.ContainsFunc(w.Job.Status.AvoidedNodes, v1beta1.AvoidedNode.IsLost) {
 		return nil
 	}
 	placed := len(w.Pods) >= replicasOf(w.Job) && !slices.ContainsFunc(w.Pods, func(p *corev1.Pod) bool { return !podstate.IsScheduled(p) })
@@ -59,16 +59,11 @@ func (r *Reconciler) lostNodes(w kernel.World) (names []string) {
 		return nil
 	}
 	for _, n := range w.Job.Status.AvoidedNodes {
-		if isLost(n) {
+		if n.IsLost() {
 			names = append(names, n.Node)
 		}
 	}
 	return names
-}
-
-// isLost reports whether a node is avoided because it is lost: then nobody knows until when.
-func isLost(n v1beta1.AvoidedNode) bool {
-	return n.Until == nil && n.Reason != v1beta1.AvoidCondition
 }
 
 // mayAvoid reports whether a job may avoid nodes for what has happened there.

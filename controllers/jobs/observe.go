@@ -120,7 +120,7 @@ func (r *Reconciler) podGroups(ctx context.Context, job *v1beta1.GenericJob, ver
 		return list
 	}
 	read := 0
-	err = calls.Pages(ctx, r.Client, blank, calls.Few, func(page *unstructured.UnstructuredList) (enough bool) {
+	err = calls.Pages(ctx, r.Client, blank, calls.PageOfWhole, func(page *unstructured.UnstructuredList) (enough bool) {
 		for i := range page.Items {
 			if metav1.IsControlledBy(&page.Items[i], job) {
 				found = append(found, groupOf(job, &page.Items[i]))

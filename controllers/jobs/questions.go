@@ -23,10 +23,10 @@ import (
 )
 
 const (
-	reportTimeout      = time.Second // for one pod to answer
-	maxReportsPerRound = 100         // questions under way at once in a round; a job may have a round of each subject under way
-	maxReports         = 1000        // questions under way at once, over all jobs
-	largestReport      = 16 << 10    // bytes: two messages of inplace.MaxMessage, of which JSON may write each byte as six
+	answerTimeout        = time.Second // for one pod to answer
+	maxQuestionsPerRound = 100         // questions under way at once in a round; a job may have a round of each subject under way
+	maxQuestions         = 1000        // questions under way at once, over all jobs
+	largestAnswer        = 16 << 10    // bytes: two messages of inplace.MaxMessage, of which JSON may write each byte as six
 	// debounceAnswers is how long a reconcile waits after the first answer of a round, so that it sees more of them.
 	debounceAnswers = 20 * time.Millisecond
 	// If no pod has answered in a round, the next round begins later: first after firstSilence, then twice that, and so on up to longestSilence. A
@@ -75,7 +75,7 @@ type question struct {
 }
 
 func newQuestions(c clock.PassiveClock) *questions {
-	return &questions{clock: c, slots: make(chan struct{}, maxReports)}
+	return &questions{clock: c, slots: make(chan struct{}, maxQuestions)}
 }
 
 // Start implements source.Source. It keeps the queue for answers.
@@ -122,7 +122,7 @@ func (q *questions) ask(ctx context.Context, rounds *[subjects]*round, job *v1be
 // run asks the questions of a round.
 func (q *questions) run(ctx context.Context, job types.NamespacedName, about Subject, r *round, list []question) {
 	var wg sync.WaitGroup
-	heard, slots := 0, make(chan struct{}, maxReportsPerRound)
+	heard, slots := 0, make(chan struct{}, maxQuestionsPerRound)
 	for _, one := range list {
 		slots <- struct{}{}
 		q.slots <- struct{}{}
@@ -193,7 +193,7 @@ func questionFor(job *v1beta1.GenericJob, pod *corev1.Pod, o *inplace.Order) que
 
 // ask sends one question, and reads the report.
 func (q question) ask(ctx context.Context) (report inplace.Report, err error) {
-	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	c, err := new(net.Dialer).DialContext(ctx, "tcp", q.address)
 	if err != nil {
@@ -204,5 +204,5 @@ func (q question) ask(ctx context.Context) (report inplace.Report, err error) {
 	if err := json.NewEncoder(c).Encode(inplace.Question{Pod: string(q.pod), Order: q.order}); err != nil {
 		return report, err
 	}
-	return report, json.NewDecoder(io.LimitReader(c, largestReport)).Decode(&report)
+	return report, json.NewDecoder(io.LimitReader(c, largestAnswer)).Decode(&report)
 }

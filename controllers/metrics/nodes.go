@@ -9,7 +9,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// mostNodes is of how many nodes is told that jobs avoid them: those that most jobs avoid. No other metric names what is not known beforehand.
+// mostNodes is how many nodes the metric names: those that most jobs avoid. No other metric names what is not known beforehand.
 const mostNodes = 20
 
 var avoidedNodes = prometheus.NewDesc("genericjob_avoided_nodes",

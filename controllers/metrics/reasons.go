@@ -77,7 +77,7 @@ func restartReason(job *v1beta1.GenericJob, pod *corev1.Pod) string {
 }
 
 func endReason(pod podstate.Pod) string {
-	switch record := pod.Record(); {
+	switch record := pod.Failure(); {
 	case record.Reason != "":
 		return oneOf(restartReasons, record.Reason)
 	case record.ExitCode == nil && pod.Status.Phase != corev1.PodFailed: // policy Always

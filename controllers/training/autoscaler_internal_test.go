@@ -40,12 +40,12 @@ func TestAnOldViewOfAnAutoscalerIsNoError(t *testing.T) {
 	want := &autoscalingv2.HorizontalPodAutoscalerSpec{MaxReplicas: 5}
 
 	answer = apierrors.NewConflict(what, "job", errors.New("modified"))
-	out := outcome{requeueAfter: time.Hour}
+	out := showing{requeueAfter: time.Hour}
 	require.NoError(t, r.ensureAutoscaler(t.Context(), job, want, &out))
 	require.Equal(t, calls.RetrySoon, out.requeueAfter)
 
 	answer = apierrors.NewForbidden(what, "job", errors.New("a webhook"))
-	out = outcome{}
+	out = showing{}
 	require.ErrorContains(t, r.ensureAutoscaler(t.Context(), job, want, &out), "a webhook")
 	require.Zero(t, out.requeueAfter)
 }

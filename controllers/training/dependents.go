@@ -48,7 +48,7 @@ func (r *Reconciler) ensureData(ctx context.Context, job client.Object, data map
 
 // ensureAutoscaler brings the job's HorizontalPodAutoscaler to what was compiled; nil deletes it. A finished job has none. Kubernetes writes its status
 // again and again, so a conflict is no error.
-func (r *Reconciler) ensureAutoscaler(ctx context.Context, job client.Object, want *autoscalingv2.HorizontalPodAutoscalerSpec, out *outcome) error {
+func (r *Reconciler) ensureAutoscaler(ctx context.Context, job client.Object, want *autoscalingv2.HorizontalPodAutoscalerSpec, out *showing) error {
 	if !r.Autoscales {
 		return nil
 	}
@@ -65,7 +65,7 @@ func (r *Reconciler) ensureAutoscaler(ctx context.Context, job client.Object, wa
 }
 
 // ensureBoard brings the job's TensorBoard to what was compiled, and adds its state to what is shown.
-func (r *Reconciler) ensureBoard(ctx context.Context, job client.Object, want *framework.TensorBoard, out *outcome) error {
+func (r *Reconciler) ensureBoard(ctx context.Context, job client.Object, want *framework.TensorBoard, out *showing) error {
 	if r.MirrorTensorBoard == nil {
 		return nil
 	}

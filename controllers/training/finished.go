@@ -15,8 +15,8 @@ import (
 
 // reconcileFinished reconciles a finished job. It deletes the job if its time to live is over. Otherwise it shows what the pods still do, and deletes a GenericJob that
 // was created too late.
-func (r *Reconciler) reconcileFinished(ctx context.Context, job client.Object, program framework.Program) (outcome, error) {
-	out := outcome{}
+func (r *Reconciler) reconcileFinished(ctx context.Context, job client.Object, program framework.Program) (showing, error) {
+	out := showing{}
 	if left, limited := r.timeToLive(job, program); limited && left <= 0 {
 		return out, r.expire(ctx, job)
 	}

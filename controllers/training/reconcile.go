@@ -87,7 +87,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 
 // reconcile brings what the job owns to what was compiled, and writes the job's status.
 func (r *Reconciler) reconcile(ctx context.Context, job client.Object, program framework.Program, invalid error) (ctrl.Result, error) {
-	var out outcome
+	var out showing
 	var err error
 	if r.finished(job) {
 		out, err = r.reconcileFinished(ctx, job, program)
@@ -134,8 +134,8 @@ func (r *Reconciler) owner(job client.Object) calls.Owner {
 	return calls.Owner{Client: r.Client, Live: r.Live, Object: job, Kind: r.Kind}
 }
 
-// outcome is what a reconcile shows in the job's status and events, and when the next reconcile is due.
-type outcome struct {
+// showing is what a reconcile shows in the job's status and events, and when the next reconcile is due.
+type showing struct {
 	status       *v1beta1.GenericJobStatus // nil leaves the status as it is
 	board        func(client.Object)       // writes the state of the TensorBoard into the status; nil leaves it as it is
 	events       []kernel.Event
@@ -147,20 +147,20 @@ type outcome struct {
 }
 
 // reconcileUnfinished creates the job's GenericJob, or brings it to what was compiled.
-func (r *Reconciler) reconcileUnfinished(ctx context.Context, job client.Object, program framework.Program, invalid error) (outcome, error) {
+func (r *Reconciler) reconcileUnfinished(ctx context.Context, job client.Object, program framework.Program, invalid error) (showing, error) {
 	have := &v1beta1.GenericJob{}
 	err := r.Client.Get(ctx, client.ObjectKeyFromObject(job), have)
 	switch {
 	case apierrors.IsNotFound(err):
 		return r.handleUnstarted(ctx, job, program, invalid)
 	case err != nil:
-		return outcome{}, fmt.Errorf("read GenericJob %s/%s: %w", job.GetNamespace(), job.GetName(), err)
+		return showing{}, fmt.Errorf("read GenericJob %s/%s: %w", job.GetNamespace(), job.GetName(), err)
 	case !metav1.IsControlledBy(have, job):
 		return r.block(job, nil, v1beta1.ReasonNameConflict, nameTakenMessage(have)), nil
 	case have.DeletionTimestamp != nil:
 		return r.mirrorOf(job, have, false), nil // its end leads to the next reconcile
 	case have.Annotations[v1beta1.AnnotationFrameworkRevision] != r.Revision && r.Revision != "":
-		return outcome{requeueAfter: calls.RetrySoon}, nil // another revision compiled it, which the cache has just shown
+		return showing{requeueAfter: calls.RetrySoon}, nil // another revision compiled it, which the cache has just shown
 	case invalid != nil:
 		return r.block(job, have, reasonFor(invalid), invalid.Error()+". Until then the job goes on as it was."), nil
 	case equality.Semantic.DeepEqual(have.Spec, program.Spec):
@@ -173,19 +173,19 @@ func (r *Reconciler) reconcileUnfinished(ctx context.Context, job client.Object,
 }
 
 // reconcileUnchanged shows the status of a GenericJob that is as compiled.
-func (r *Reconciler) reconcileUnchanged(ctx context.Context, job client.Object, have *v1beta1.GenericJob, program framework.Program) (outcome, error) {
+func (r *Reconciler) reconcileUnchanged(ctx context.Context, job client.Object, have *v1beta1.GenericJob, program framework.Program) (showing, error) {
 	if err := r.ensureData(ctx, job, program.Data); err != nil {
 		return r.showRefusal(ctx, job, have, err)
 	}
 	if err := r.annotateCompiled(ctx, job, have); err != nil {
-		return outcome{}, err
+		return showing{}, err
 	}
 	return r.mirrorOf(job, have, have.Status.ObservedGeneration == have.Generation), nil
 }
 
 // update replaces the spec of the GenericJob, under its resourceVersion. The CEL rules of GenericJob say what may change while it runs. A change that
 // the apiserver refuses waits for a pause.
-func (r *Reconciler) update(ctx context.Context, job client.Object, have *v1beta1.GenericJob, program framework.Program) (outcome, error) {
+func (r *Reconciler) update(ctx context.Context, job client.Object, have *v1beta1.GenericJob, program framework.Program) (showing, error) {
 	if err := r.ensureData(ctx, job, program.Data); err != nil {
 		return r.showRefusal(ctx, job, have, err)
 	}
@@ -208,7 +208,7 @@ func (r *Reconciler) update(ctx context.Context, job client.Object, have *v1beta
 		out.events = warnings(program)
 		return out, nil
 	case calls.Outdated(err):
-		return outcome{requeueAfter: calls.RetrySoon}, nil
+		return showing{requeueAfter: calls.RetrySoon}, nil
 	case calls.Invalid(err), calls.TooLarge(err):
 		return r.updateAllowed(ctx, job, have, program, err)
 	default:
@@ -217,7 +217,7 @@ func (r *Reconciler) update(ctx context.Context, job client.Object, have *v1beta
 }
 
 // writeStatus writes the status of the job if it has changed, and then emits the events.
-func (r *Reconciler) writeStatus(ctx context.Context, job client.Object, out outcome) error {
+func (r *Reconciler) writeStatus(ctx context.Context, job client.Object, out showing) error {
 	before := job.DeepCopyObject().(client.Object)
 	if out.status != nil {
 		r.Mirror(job, *out.status)

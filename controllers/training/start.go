@@ -15,12 +15,12 @@ import (
 )
 
 // handleUnstarted handles a job that has no GenericJob: it fails, is blocked, or starts.
-func (r *Reconciler) handleUnstarted(ctx context.Context, job client.Object, program framework.Program, invalid error) (outcome, error) {
+func (r *Reconciler) handleUnstarted(ctx context.Context, job client.Object, program framework.Program, invalid error) (showing, error) {
 	switch {
 	case invalid != nil:
 		return r.failUnlessRunning(ctx, job, invalid)
 	case isPrebuilt(job, program):
-		return r.holdPrebuilt(job), nil
+		return r.blockPrebuilt(job), nil
 	default:
 		return r.createGenericJob(ctx, job, program)
 	}
@@ -28,13 +28,13 @@ func (r *Reconciler) handleUnstarted(ctx context.Context, job client.Object, pro
 
 // createGenericJob creates the GenericJob. The fence comes first: the job may have finished without the cache showing it yet, and its GenericJob may have been
 // deleted. Such a job must not run again.
-func (r *Reconciler) createGenericJob(ctx context.Context, job client.Object, program framework.Program) (outcome, error) {
+func (r *Reconciler) createGenericJob(ctx context.Context, job client.Object, program framework.Program) (showing, error) {
 	current, err := r.owner(job).IsCurrent(ctx)
 	if err == nil && !current {
 		r.Counts.CountStopped(r.Kind, metrics.ByFence)
 	}
 	if err != nil || !current {
-		return outcome{requeueAfter: calls.RetrySoon}, err
+		return showing{requeueAfter: calls.RetrySoon}, err
 	}
 	if err := r.ensureData(ctx, job, program.Data); err != nil {
 		return r.showRefusal(ctx, job, nil, err)
@@ -67,6 +67,6 @@ func isPrebuilt(job client.Object, program framework.Program) bool {
 	return program.Spec.Scheduler != nil && program.Spec.Scheduler.Kueue != nil && spec.Prebuilt(job) != ""
 }
 
-func (r *Reconciler) holdPrebuilt(job client.Object) outcome {
+func (r *Reconciler) blockPrebuilt(job client.Object) showing {
 	return r.block(job, nil, v1beta1.ReasonInvalidSpec, spec.PrebuiltMessage(spec.Prebuilt(job)))
 }

@@ -60,7 +60,7 @@ func isCompiledOtherwise(job client.Object, have *v1beta1.GenericJob) bool {
 
 // updateAllowed updates what a running GenericJob may change, after the whole update was refused or would have been wrong. So a change that has to wait for
 // a pause does not keep a job from being scaled. The job is blocked until the rest can be updated, too.
-func (r *Reconciler) updateAllowed(ctx context.Context, job client.Object, have *v1beta1.GenericJob, program framework.Program, refused error) (outcome, error) {
+func (r *Reconciler) updateAllowed(ctx context.Context, job client.Object, have *v1beta1.GenericJob, program framework.Program, refused error) (showing, error) {
 	want := have.DeepCopy()
 	want.Spec = untilPaused(&have.Spec, program)
 	if !equality.Semantic.DeepEqual(want.Spec, have.Spec) {
@@ -69,7 +69,7 @@ func (r *Reconciler) updateAllowed(ctx context.Context, job client.Object, have 
 		case err == nil:
 			r.reportUndone(job, have)
 		case calls.Outdated(err):
-			return outcome{requeueAfter: calls.RetrySoon}, nil
+			return showing{requeueAfter: calls.RetrySoon}, nil
 		case !calls.Invalid(err) && !calls.TooLarge(err):
 			return r.showRefusal(ctx, job, have, calls.Explain(fmt.Sprintf("update GenericJob %s/%s", have.Namespace, have.Name), err))
 		}

@@ -47,8 +47,8 @@ func holds(job *v1beta1.GenericJob, now time.Time) bool {
 		job.Status.CompletionTime == nil && !IsClosed(job) && s != nil && s.RestartTime != nil && now.Before(s.RestartTime.Add(inplace.HoldWithin+inplace.Hold))
 }
 
-// WithReportedExits returns the pods of a job. A pod whose wrapper holds an end is replaced by a copy in which the container has ended that way.
-func WithReportedExits(job *v1beta1.GenericJob, seen []*corev1.Pod, reports map[types.UID]inplace.Report) []*corev1.Pod {
+// WithHeldEnds returns the pods of a job. A pod whose wrapper holds an end is replaced by a copy in which the container has ended that way.
+func WithHeldEnds(job *v1beta1.GenericJob, seen []*corev1.Pod, reports map[types.UID]inplace.Report) []*corev1.Pod {
 	if len(reports) == 0 {
 		return seen
 	}
@@ -66,12 +66,12 @@ func WithReportedExits(job *v1beta1.GenericJob, seen []*corev1.Pod, reports map[
 		if &pods[0] == &seen[0] {
 			pods = slices.Clone(pods)
 		}
-		pods[i] = podstate.Pod{Pod: pod, Template: &r.Template}.Holding(Terminated(report.Held))
+		pods[i] = podstate.Pod{Pod: pod, Template: &r.Template}.WithEnd(Terminated(report.Held))
 	}
 	return pods
 }
 
-// Terminated returns a held end as a kubelet would report it.
+// Terminated returns an end that a wrapper reports, as a kubelet would report it.
 func Terminated(h *inplace.End) corev1.ContainerStateTerminated {
 	return corev1.ContainerStateTerminated{
 		ExitCode: h.Code, Reason: "Error", Message: h.Message, StartedAt: metav1.NewTime(h.Began), FinishedAt: metav1.NewTime(h.Ended),

@@ -67,32 +67,32 @@ func TestRead(t *testing.T) {
 
 func TestStatusSaysOnlyWhatIsNew(t *testing.T) {
 	w := workload(t, sets+", status: {"+assignment+", conditions: ["+isAdmitted+"]}")
-	running := Report{Left: map[string]int{"worker": 2}, Ready: true}
+	running := Update{Left: map[string]int{"worker": 2}, Ready: true}
 	first := Status(w, running, noon)
 	require.Equal(t, []any{map[string]any{"name": "worker", "count": int64(1)}}, first["reclaimablePods"])
 	w.Object["status"] = first
 	require.Nil(t, Status(w, running, noon.Add(time.Hour)))
-	require.Nil(t, Status(w, Report{Left: map[string]int{"worker": 3}, Ready: true}, noon), "what was given back stays so")
+	require.Nil(t, Status(w, Update{Left: map[string]int{"worker": 3}, Ready: true}, noon), "what was given back stays so")
 	require.Equal(t, 2, Free(w, "worker"))
 
-	again := Status(w, Report{Left: map[string]int{"worker": 2}}, noon)
+	again := Status(w, Update{Left: map[string]int{"worker": 2}}, noon)
 	w.Object["status"] = again
 	require.Equal(t, "WaitForRecovery", conditionsOf(w).reason(podsReady))
 	w.Object["status"] = Status(w, running, noon)
 	require.Equal(t, "Recovered", conditionsOf(w).reason(podsReady))
-	w.Object["status"] = Status(w, Report{Over: true, Failed: true, Message: "no"}, noon)
+	w.Object["status"] = Status(w, Update{Over: true, Failed: true, Message: "no"}, noon)
 	require.Equal(t, "Failed", conditionsOf(w).reason(finished))
-	require.Nil(t, Status(w, Report{Over: true}, noon))
+	require.Nil(t, Status(w, Update{Over: true}, noon))
 
 	untouched := workload(t, sets)
-	untouched.Object["status"] = Status(untouched, Report{Over: true}, noon)
+	untouched.Object["status"] = Status(untouched, Update{Over: true}, noon)
 	require.Equal(t, "Succeeded", conditionsOf(untouched).reason(finished), "a Workload that Kueue has not looked at")
 }
 
 func TestWhatGoesBackIsQueuedAgainAsKueueWantsIt(t *testing.T) {
 	for reason, want := range map[string]bool{"Preempted": true, "NodeFailures": true, "PodsReadyTimeout": false, "Deactivated": false} {
 		w := workload(t, sets+", status: {"+assignment+", conditions: ["+isAdmitted+", {type: Evicted, status: 'True', reason: "+reason+"}]}")
-		w.Object["status"] = Status(w, Report{GiveBack: true}, noon)
+		w.Object["status"] = Status(w, Update{GiveBack: true}, noon)
 		s := Read(w)
 		require.False(t, s.Reserves)
 		require.True(t, s.Evicted, "Kueue says when that is over")

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Report is what the job tells Kueue in the status of its Workload.
-type Report struct {
+// Update is what the job tells Kueue in the status of its Workload.
+type Update struct {
 	// Left is how many replicas of each type have not finished: the quota of the others goes back.
 	Left map[string]int
 	// Ready says that all replicas that have not finished run.
@@ -24,7 +24,7 @@ type Report struct {
 var requeuedAfter = []string{"Preempted", "NodeFailures"}
 
 // Status returns the status of a Workload with a report in it; nil if the report is no news.
-func Status(w *unstructured.Unstructured, r Report, now time.Time) map[string]any {
+func Status(w *unstructured.Unstructured, r Update, now time.Time) map[string]any {
 	next := w.DeepCopy()
 	status, _, _ := unstructured.NestedMap(next.Object, "status")
 	if status == nil {

@@ -78,19 +78,19 @@ func (a *account) fails(by v1beta1.TimeCause, restarts int, from, now float64) {
 			d.StartOver(d.Accounts()[0], 0, ledger.Restart, time.Hour, false, at(now))
 		}
 		d.ExplainLoss(v1beta1.HistoryEntry{Pod: "job-worker-0", Message: "no", Begin: metav1.NewTime(at(from))})
-		d.SetPresent(&ledger.Present{Loss: by}, at(from), at(now))
+		d.SetTimeFacts(&ledger.TimeFacts{Loss: by}, at(from), at(now))
 	})
 }
 
 func TestTheHistoryFollowsTheTime(t *testing.T) {
 	a := newAccount(t)
-	a.step(ledger.Present{Queued: true}, 2, 2)
+	a.step(ledger.TimeFacts{Queued: true}, 2, 2)
 	require.Equal(t, []string{"Queue 0- 0 s"}, a.told(), "it has never been anything else")
-	a.step(ledger.Present{}, 10, 10)
-	a.step(ledger.Present{Runs: true}, 40, 44)
+	a.step(ledger.TimeFacts{}, 10, 10)
+	a.step(ledger.TimeFacts{Runs: true}, 40, 44)
 	require.Equal(t, []string{"Queue 0-10 10 s", "Start 10-40 30 s"}, a.told())
 	before := a.job.Status.History
-	a.step(ledger.Present{}, 500, 500)
+	a.step(ledger.TimeFacts{}, 500, 500)
 	require.Equal(t, before, a.job.Status.History, "time alone writes nothing")
 
 	a.fails(restart, 1, 100, 160)
@@ -98,24 +98,24 @@ func TestTheHistoryFollowsTheTime(t *testing.T) {
 	require.Equal(t, "job-worker-0", a.job.Status.History.Entries[2].Pod)
 	a.fails(node, 2, 170, 171)
 	require.Len(t, a.told(), 3, "what began the loss is its kind, whatever comes then")
-	a.step(ledger.Present{Paused: true}, 200, 200)
-	a.step(ledger.Present{}, 260, 260)
-	a.step(ledger.Present{Runs: true}, 300, 300)
+	a.step(ledger.TimeFacts{Paused: true}, 200, 200)
+	a.step(ledger.TimeFacts{}, 260, 260)
+	a.step(ledger.TimeFacts{Runs: true}, 300, 300)
 	require.Equal(t, []string{"Failure 100-300 140 s 3 restarts", "Pause 200-260 60 s"}, a.told()[2:], "the loss goes on around the pause")
 
 	a.fails(hang, 1, 400, 1600)
-	a.step(ledger.Present{Runs: true}, 1700, 1700)
+	a.step(ledger.TimeFacts{Runs: true}, 1700, 1700)
 	four := int32(4)
 	a.job.Spec.ReplicaSpecs[0].Replicas = &four
-	a.step(ledger.Present{}, 1800, 1800)
-	a.step(ledger.Present{Queued: true, Evicted: true}, 1900, 1900)
-	a.step(ledger.Present{}, 2000, 2000)
-	a.step(ledger.Present{Runs: true}, 2010, 2010)
+	a.step(ledger.TimeFacts{}, 1800, 1800)
+	a.step(ledger.TimeFacts{Queued: true, Evicted: true}, 1900, 1900)
+	a.step(ledger.TimeFacts{}, 2000, 2000)
+	a.step(ledger.TimeFacts{Runs: true}, 2010, 2010)
 	require.Equal(t, []string{
 		"Hang 400-1700 1300 s 1 restarts", "Scale 1800-1800 0 s 2 to 4", "Disruption 1900-2010 10 s", "Queue 1900-2000 100 s",
 	}, a.told()[4:])
 	a.fails(restart, 0, 2100, 2100)
-	a.write(2105, func(d ledger.Draft) { d.EndTime(at(2105)) })
+	a.write(2105, func(d ledger.Draft) { d.CloseTime(at(2105)) })
 	require.Equal(t, "Failure 2100-2105 5 s", a.told()[8], "the failure that ends the job")
 	require.Empty(t, a.job.Status.History.Earlier)
 	a.requireSums()
@@ -123,12 +123,12 @@ func TestTheHistoryFollowsTheTime(t *testing.T) {
 
 func TestARestartThatCostsNothingIsInTheHistory(t *testing.T) {
 	a := newAccount(t)
-	a.step(ledger.Present{}, 0, 0)
-	a.step(ledger.Present{Runs: true}, 20, 20)
+	a.step(ledger.TimeFacts{}, 0, 0)
+	a.step(ledger.TimeFacts{Runs: true}, 20, 20)
 	a.write(120, func(d ledger.Draft) {
 		d.StartOver(d.Accounts()[0], 1, ledger.Disruption, time.Hour, false, at(120))
 		d.ExplainLoss(v1beta1.HistoryEntry{Pod: "job-worker-1", Node: "b", Begin: metav1.NewTime(at(100))})
-		d.SetPresent(&ledger.Present{Loss: disruption, Runs: true}, at(20), at(120)) // enough of the others go on
+		d.SetTimeFacts(&ledger.TimeFacts{Loss: disruption, Runs: true}, at(20), at(120)) // enough of the others go on
 	})
 	require.Equal(t, []string{"Start 0-20 20 s", "Disruption 100-100 0 s 1 restarts"}, a.told())
 	require.Equal(t, "b", a.job.Status.History.Entries[1].Node)
@@ -137,23 +137,23 @@ func TestARestartThatCostsNothingIsInTheHistory(t *testing.T) {
 
 func TestAFailureThatIsSeenInAPauseBeganWhenTheCodeEnded(t *testing.T) {
 	a := newAccount(t)
-	a.step(ledger.Present{}, 0, 0)
-	a.step(ledger.Present{Runs: true}, 20, 20)
-	a.step(ledger.Present{Paused: true}, 50, 50)
+	a.step(ledger.TimeFacts{}, 0, 0)
+	a.step(ledger.TimeFacts{Runs: true}, 20, 20)
+	a.step(ledger.TimeFacts{Paused: true}, 50, 50)
 	a.write(90, func(d ledger.Draft) {
 		d.ExplainLoss(v1beta1.HistoryEntry{Begin: metav1.NewTime(at(60))})
-		d.SetPresent(&ledger.Present{Paused: true, Loss: restart}, at(90), at(90))
+		d.SetTimeFacts(&ledger.TimeFacts{Paused: true, Loss: restart}, at(90), at(90))
 	})
 	require.Equal(t, []string{"Pause 50- 0 s", "Failure 60- 0 s"}, a.told()[1:])
-	a.step(ledger.Present{}, 100, 100)
-	a.step(ledger.Present{Runs: true}, 130, 130)
+	a.step(ledger.TimeFacts{}, 100, 100)
+	a.step(ledger.TimeFacts{Runs: true}, 130, 130)
 	require.Equal(t, []string{"Pause 50-100 50 s", "Failure 60-130 30 s"}, a.told()[1:])
 	a.requireSums()
 }
 
 func TestWhatWasToldOfAFailureIsCorrectedAsLongAsTheLossGoesOn(t *testing.T) {
 	a := newAccount(t)
-	a.step(ledger.Present{Runs: true}, 10, 20)
+	a.step(ledger.TimeFacts{Runs: true}, 10, 20)
 	other := v1beta1.HistoryEntry{Pod: "job-worker-1", Cause: v1beta1.CauseHardware}
 	correct := func(pod string) {
 		a.write(200, func(d ledger.Draft) { d.CorrectLoss(v1beta1.HistoryEntry{Pod: pod, Message: "no"}, other) })
@@ -164,13 +164,13 @@ func TestWhatWasToldOfAFailureIsCorrectedAsLongAsTheLossGoesOn(t *testing.T) {
 	correct("job-worker-0")
 	require.Equal(t, v1beta1.CauseHardware, a.job.Status.History.Entries[1].Cause)
 	require.Equal(t, "Failure 100- 0 s 1 restarts", a.told()[1])
-	a.step(ledger.Present{Runs: true}, 250, 250)
+	a.step(ledger.TimeFacts{Runs: true}, 250, 250)
 	a.fails(disruption, 1, 300, 300)
 	correct("job-worker-0")
 	require.Equal(t, "job-worker-0", a.job.Status.History.Entries[2].Pod, "a disruption is no failure")
-	a.step(ledger.Present{Runs: true}, 310, 310)
+	a.step(ledger.TimeFacts{Runs: true}, 310, 310)
 	a.fails(restart, 0, 400, 400)
-	a.write(400, func(d ledger.Draft) { d.EndTime(at(400)) })
+	a.write(400, func(d ledger.Draft) { d.CloseTime(at(400)) })
 	a.job.Status.CompletionTime = &metav1.Time{Time: at(400)}
 	d, err := ledger.Load(a.job)
 	require.NoError(t, err)
@@ -189,7 +189,7 @@ func TestTenThousandRestartsStaySmall(t *testing.T) {
 	a := newAccount(t)
 	limits := corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("8")}
 	a.job.Spec.ReplicaSpecs[0].Template.Spec.Containers = []corev1.Container{{Name: "main", Resources: corev1.ResourceRequirements{Limits: limits}}}
-	a.step(ledger.Present{Runs: true}, 10, 20)
+	a.step(ledger.TimeFacts{Runs: true}, 10, 20)
 	causes := []v1beta1.TimeCause{restart, hang, disruption, node}
 	largest := 0
 	for i := range 10_000 {
@@ -200,8 +200,8 @@ func TestTenThousandRestartsStaySmall(t *testing.T) {
 		d.ExplainLoss(v1beta1.HistoryEntry{
 			Pod: "job-worker-0", Node: strings.Repeat("n", 63), Message: strings.Repeat("a word ", 22), Cause: v1beta1.CauseException, Begin: metav1.NewTime(at(now)),
 		})
-		d.SetPresent(&ledger.Present{Loss: causes[i%4]}, at(now), at(now))
-		d.SetPresent(&ledger.Present{Runs: true}, at(now+7), at(now+7))
+		d.SetTimeFacts(&ledger.TimeFacts{Loss: causes[i%4]}, at(now), at(now))
+		d.SetTimeFacts(&ledger.TimeFacts{Runs: true}, at(now+7), at(now+7))
 		d.Save(&a.job.Status, at(now+7))
 		if i%20 < 2 {
 			raw, err := json.Marshal(a.job.Status.History)
@@ -234,12 +234,12 @@ func TestTenThousandRestartsStaySmall(t *testing.T) {
 // TestWhatGoesOnStays: a loss in which a job is paused again and again is not summed up before it is over.
 func TestWhatGoesOnStays(t *testing.T) {
 	a := newAccount(t)
-	a.step(ledger.Present{Runs: true}, 10, 20)
+	a.step(ledger.TimeFacts{Runs: true}, 10, 20)
 	a.fails(restart, 1, 100, 100)
 	for i := range 30 {
 		now := float64(200 + 20*i)
-		a.step(ledger.Present{Paused: true}, now, now)
-		a.step(ledger.Present{}, now+5, now+5)
+		a.step(ledger.TimeFacts{Paused: true}, now, now)
+		a.step(ledger.TimeFacts{}, now+5, now+5)
 	}
 	require.Len(t, a.told(), 20)
 	require.Equal(t, "Failure 100- 535 s 1 restarts", a.told()[0])
@@ -250,14 +250,14 @@ func TestWhatGoesOnStays(t *testing.T) {
 // TestAHistoryThatBeginsLateSumsUpWhatWasBefore: an operator before this one has kept the time alone.
 func TestAHistoryThatBeginsLateSumsUpWhatWasBefore(t *testing.T) {
 	a := newAccount(t)
-	a.step(ledger.Present{Runs: true}, 10, 20)
+	a.step(ledger.TimeFacts{Runs: true}, 10, 20)
 	a.fails(hang, 1, 100, 100)
-	a.step(ledger.Present{Runs: true}, 130, 130)
+	a.step(ledger.TimeFacts{Runs: true}, 130, 130)
 	a.fails(restart, 1, 200, 200)
 	a.job.Status.History = nil
-	a.step(ledger.Present{}, 210, 210)
+	a.step(ledger.TimeFacts{}, 210, 210)
 	require.Nil(t, a.job.Status.History, "no write is made for it")
-	a.step(ledger.Present{Runs: true}, 260, 260)
+	a.step(ledger.TimeFacts{Runs: true}, 260, 260)
 	require.Equal(t, []string{"Failure 200-260 60 s"}, a.told())
 	require.Equal(t, []v1beta1.HistorySum{{Kind: v1beta1.HistoryStart, Seconds: 10}, {Kind: v1beta1.HistoryHang, Seconds: 30}}, a.job.Status.History.Earlier)
 	a.requireSums()
@@ -283,14 +283,14 @@ func TestAHistoryThatSomebodyWroteIsRead(t *testing.T) {
 		"not in order, and too many": {Entries: slices.Repeat([]v1beta1.HistoryEntry{{Kind: v1beta1.HistoryPause, Begin: late, End: &late}, {Kind: v1beta1.HistoryQueue, Begin: early, End: &late}}, 50)},
 	} {
 		a := newAccount(t)
-		a.step(ledger.Present{Runs: true}, 10, 20)
+		a.step(ledger.TimeFacts{Runs: true}, 10, 20)
 		a.job.Status.History = h.DeepCopy()
 		first := a.read(name)
 		require.Equal(t, first, a.read(name), "%s: it is put in order once", name)
 		for i := range 30 {
 			now := float64(100 + 20*i)
 			a.fails(restart, 1, now, now)
-			a.step(ledger.Present{Runs: true}, now+3, now+3)
+			a.step(ledger.TimeFacts{Runs: true}, now+3, now+3)
 			a.read(name)
 		}
 	}
@@ -322,7 +322,7 @@ func TestWhateverComesTheSumsAreThoseOfTheTime(t *testing.T) {
 		now := 0.0
 		for range 60 {
 			now += float64(draw.IntN(40) - 5)
-			p := ledger.Present{
+			p := ledger.TimeFacts{
 				Paused: draw.IntN(5) == 0, Queued: draw.IntN(5) == 0, Evicted: draw.IntN(3) == 0, Waits: draw.IntN(5) == 0, Runs: draw.IntN(2) == 0,
 				Loss: causes[draw.IntN(len(causes))],
 			}
@@ -331,7 +331,7 @@ func TestWhateverComesTheSumsAreThoseOfTheTime(t *testing.T) {
 			a.step(p, now-float64(draw.IntN(30)), now)
 			a.requireSums()
 		}
-		a.write(now, func(d ledger.Draft) { d.EndTime(at(now)) })
+		a.write(now, func(d ledger.Draft) { d.CloseTime(at(now)) })
 		a.requireSums()
 		for _, e := range a.job.Status.History.Entries {
 			require.NotNil(t, e.End, "nothing goes on once the job is over")

@@ -21,9 +21,9 @@ type NodeProblem struct {
 	Times []metav1.Time
 }
 
-// SameLoss is the time within which losses of a node count as one. Each job that had pods there records the loss itself, some of them minutes later than
+// SameNodeLoss is the time within which losses of a node count as one. Each job that had pods there records the loss itself, some of them minutes later than
 // others.
-const SameLoss = time.Hour
+const SameNodeLoss = time.Hour
 
 // nodesToAvoid returns the nodes that new pods should avoid: those with a condition, and those with enough failures of any jobs.
 func (d Draft) nodesToAvoid(policy spec.AvoidPolicy, problems []NodeProblem, now time.Time) (list []v1beta1.AvoidedNode) {
@@ -75,7 +75,7 @@ func (d Draft) failuresOfAllJobs(policy spec.AvoidPolicy, problems []NodeProblem
 // countedTimes returns the times of a problem that count in addition to those that are known. A loss counts once, however many jobs have recorded it.
 func (p NodeProblem) countedTimes(policy spec.AvoidPolicy, known []metav1.Time, now time.Time) (times []metav1.Time) {
 	for _, t := range p.Times {
-		same := func(k metav1.Time) bool { return k.Sub(t.Time).Abs() < SameLoss }
+		same := func(k metav1.Time) bool { return k.Sub(t.Time).Abs() < SameNodeLoss }
 		if isFaded(policy, t, now) || p.Reason == v1beta1.AvoidLost && (slices.ContainsFunc(known, same) || slices.ContainsFunc(times, same)) {
 			continue
 		}

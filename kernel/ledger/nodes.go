@@ -121,7 +121,7 @@ func last(n v1beta1.NodeFailures) time.Time {
 // left out stays out.
 func (d Draft) AddLostNode(f NodeFailure, since, now time.Time) {
 	policy := spec.Avoidance(d.job)
-	if !policy.Loses || f.Node == "" {
+	if !policy.AvoidsLost || f.Node == "" {
 		return
 	}
 	at := metav1.NewTime(since.Truncate(time.Second))
@@ -147,15 +147,15 @@ func (d Draft) RemoveLostNode(node string) {
 
 // Avoid finds which nodes are avoided, for failures of the job and for other problems. There is how many nodes the cluster has; 0 if that is not
 // known. At least one of them is not avoided.
-func (d Draft) Avoid(now time.Time, there int, problems []NodeProblem) {
+func (d Draft) Avoid(now time.Time, nodeCount int, problems []NodeProblem) {
 	policy := spec.Avoidance(d.job)
-	if !policy.Loses {
+	if !policy.AvoidsLost {
 		d.lost = nil
 	}
 	d.forgetFaded(policy, now)
 	most := policy.AtMost
-	if there > 0 {
-		most = min(most, max(0, there-1-len(d.lost)))
+	if nodeCount > 0 {
+		most = min(most, max(0, nodeCount-1-len(d.lost)))
 	}
 	d.bad = d.chooseAvoided(d.nodesToAvoid(policy, problems, now), most, now)
 	d.lost = slices.DeleteFunc(slices.Clone(d.lost), func(n v1beta1.AvoidedNode) bool { return d.IsBad(n.Node) })
@@ -231,7 +231,7 @@ func nodesOf(s *v1beta1.GenericJobStatus) (n nodes) {
 		if a.Since.IsZero() {
 			continue
 		}
-		if a.Until == nil && a.Reason != v1beta1.AvoidCondition {
+		if a.IsLost() {
 			n.lost = append(n.lost, a)
 		} else {
 			n.bad = append(n.bad, a)

@@ -14,8 +14,8 @@ import (
 // What the time of a job is spent on. The status holds a share for each cause, and the open interval, which has not ended yet. They change only when an
 // interval ends. So it leads to no write that time passes. All times are in whole seconds, as the status keeps them, so the shares add up.
 
-// Present has the facts that decide what time is spent on from now on.
-type Present struct {
+// TimeFacts has the facts that decide what time is spent on from now on.
+type TimeFacts struct {
 	Paused  bool // the job is to pause, or is debugged
 	Queued  bool // its queue has not admitted it, and its pods are stopped
 	Evicted bool // ... because its queue has taken the quota back
@@ -30,7 +30,7 @@ type Present struct {
 
 // Follows returns the cause of the interval after the open one, and its loss. A loss lasts until enough replicas run, whatever comes between. A job that
 // trains goes on training until code ends: replicas that are new, or are about to go, change nothing.
-func (p *Present) Follows(on *v1beta1.OpenTime) (next v1beta1.OpenTime) {
+func (p *TimeFacts) Follows(on *v1beta1.OpenTime) (next v1beta1.OpenTime) {
 	trained := on.Cause == v1beta1.TimeProductive
 	next.LostBy = on.LostBy
 	if next.LostBy == "" {
@@ -89,9 +89,9 @@ func (d Draft) KeepTime(now time.Time) {
 	d.history = newHistory(d.time).History
 }
 
-// SetPresent begins the interval that follows from the present facts, at a time. That time is cut to lie between the beginning of the open interval and now,
+// SetTimeFacts begins the interval that follows from the present facts, at a time. That time is cut to lie between the beginning of the open interval and now,
 // because the clocks of nodes and operators differ.
-func (d Draft) SetPresent(p *Present, from, now time.Time) {
+func (d Draft) SetTimeFacts(p *TimeFacts, from, now time.Time) {
 	if d.time == nil || d.time.Open == nil {
 		return
 	}
@@ -128,8 +128,8 @@ func (d Draft) hasPods() bool {
 	return d.time != nil && d.time.Open != nil && d.time.Open.Cause != v1beta1.TimePaused && d.time.Open.Cause != v1beta1.TimeQueued
 }
 
-// EndTime ends the open interval, because the job has ended.
-func (d Draft) EndTime(now time.Time) {
+// CloseTime ends the open interval, because the job has ended.
+func (d Draft) CloseTime(now time.Time) {
 	if d.time == nil || d.time.Open == nil {
 		return
 	}

@@ -24,7 +24,7 @@ const (
 )
 
 func TestEachSecondHasOneCause(t *testing.T) {
-	type present = ledger.Present
+	type present = ledger.TimeFacts
 	for name, c := range map[string]struct {
 		on     v1beta1.OpenTime
 		p      present
@@ -84,8 +84,8 @@ func newAccount(t *testing.T) *account {
 }
 
 // step writes what follows on a look at some seconds, by something that happened at others.
-func (a *account) step(p ledger.Present, from, now float64) *v1beta1.JobTime {
-	return a.write(now, func(d ledger.Draft) { d.SetPresent(&p, at(from), at(now)) })
+func (a *account) step(p ledger.TimeFacts, from, now float64) *v1beta1.JobTime {
+	return a.write(now, func(d ledger.Draft) { d.SetTimeFacts(&p, at(from), at(now)) })
 }
 
 func (a *account) write(now float64, do func(ledger.Draft)) *v1beta1.JobTime {
@@ -117,62 +117,62 @@ func (a *account) write(now float64, do func(ledger.Draft)) *v1beta1.JobTime {
 
 func TestTimeIsAddedUp(t *testing.T) {
 	a := newAccount(t)
-	got := a.step(ledger.Present{}, 0, 1.5)
+	got := a.step(ledger.TimeFacts{}, 0, 1.5)
 	require.Equal(t, starting, got.Open.Cause)
 	require.Equal(t, noon, got.Since.Time)
 	require.Zero(t, got.Total, "time alone is not written")
-	again := a.step(ledger.Present{}, 500, 500)
+	again := a.step(ledger.TimeFacts{}, 500, 500)
 	require.Equal(t, got, again, "time alone writes nothing")
-	got = a.step(ledger.Present{Runs: true}, 40.9, 42) // code started before the operator saw it
+	got = a.step(ledger.TimeFacts{Runs: true}, 40.9, 42) // code started before the operator saw it
 	require.EqualValues(t, 40, got.Starting)
-	got = a.step(ledger.Present{Loss: hang}, 1000, 2200) // found after 20 minutes
+	got = a.step(ledger.TimeFacts{Loss: hang}, 1000, 2200) // found after 20 minutes
 	require.EqualValues(t, 960, got.Productive)
-	got = a.step(ledger.Present{Loss: hang}, 1000, 2300)
+	got = a.step(ledger.TimeFacts{Loss: hang}, 1000, 2300)
 	require.EqualValues(t, 960, got.Productive, "it is moved once")
-	got = a.step(ledger.Present{Paused: true}, 2400, 2400)
+	got = a.step(ledger.TimeFacts{Paused: true}, 2400, 2400)
 	require.EqualValues(t, 1400, got.Lost.Hang)
-	got = a.step(ledger.Present{}, 2500, 2500)
+	got = a.step(ledger.TimeFacts{}, 2500, 2500)
 	require.Equal(t, hang, got.Open.Cause)
-	got = a.step(ledger.Present{Runs: true}, 2600, 2601)
+	got = a.step(ledger.TimeFacts{Runs: true}, 2600, 2601)
 	require.Equal(t, v1beta1.LostTime{Hang: 1500}, got.Lost)
-	got = a.write(3000, func(d ledger.Draft) { d.EndTime(at(3000)) })
+	got = a.write(3000, func(d ledger.Draft) { d.CloseTime(at(3000)) })
 	require.Nil(t, got.Open)
 	require.Equal(t, v1beta1.TimeShares{Total: 3000, Starting: 40, Productive: 1360, Paused: 100, Lost: v1beta1.LostTime{Hang: 1500}}, got.TimeShares)
 	require.Equal(t, v1beta1.TimeShares{Total: 6000, Starting: 80, Productive: 2720, Paused: 200, Lost: v1beta1.LostTime{Hang: 3000}}, *got.ReplicaSeconds)
 	require.Nil(t, got.DeviceSeconds)
-	require.Equal(t, got, a.write(4000, func(d ledger.Draft) { d.EndTime(at(4000)) }), "after the end nothing is added")
+	require.Equal(t, got, a.write(4000, func(d ledger.Draft) { d.CloseTime(at(4000)) }), "after the end nothing is added")
 }
 
 func TestClocksThatDifferLoseNoSecond(t *testing.T) {
 	a := newAccount(t)
-	a.step(ledger.Present{}, 0, 0)
-	got := a.step(ledger.Present{Runs: true}, 100, 50) // the node's clock is ahead
+	a.step(ledger.TimeFacts{}, 0, 0)
+	got := a.step(ledger.TimeFacts{Runs: true}, 100, 50) // the node's clock is ahead
 	require.EqualValues(t, 50, got.Starting)
-	got = a.step(ledger.Present{Loss: restart}, 20, 60) // ... or behind
+	got = a.step(ledger.TimeFacts{Loss: restart}, 20, 60) // ... or behind
 	require.EqualValues(t, 0, got.Productive)
-	got = a.step(ledger.Present{Runs: true}, 3000, 3000) // this operator's clock is ahead
+	got = a.step(ledger.TimeFacts{Runs: true}, 3000, 3000) // this operator's clock is ahead
 	require.EqualValues(t, 2950, got.Lost.Restart)
-	got = a.step(ledger.Present{Paused: true}, 100, 100) // the next one's is not: what was counted stays
+	got = a.step(ledger.TimeFacts{Paused: true}, 100, 100) // the next one's is not: what was counted stays
 	require.EqualValues(t, 3000, got.Total)
-	got = a.step(ledger.Present{}, 200, 200)
+	got = a.step(ledger.TimeFacts{}, 200, 200)
 	require.EqualValues(t, 3000, got.Total)
-	got = a.write(3100, func(d ledger.Draft) { d.EndTime(at(3100)) })
+	got = a.write(3100, func(d ledger.Draft) { d.CloseTime(at(3100)) })
 	require.EqualValues(t, 3100, got.Total)
 }
 
 func TestTimeBeginsAtTheFirstSight(t *testing.T) {
-	for name, p := range map[v1beta1.TimeCause]ledger.Present{paused: {Paused: true}, queued: {Queued: true}} {
+	for name, p := range map[v1beta1.TimeCause]ledger.TimeFacts{paused: {Paused: true}, queued: {Queued: true}} {
 		got := newAccount(t).step(p, 1.9, 1.9)
 		require.Zero(t, got.Total, name)
 		require.Equal(t, name, got.Open.Cause)
 		require.Equal(t, noon, got.Open.Since.Time)
 	}
-	got := newAccount(t).step(ledger.Present{Runs: true}, 1, 2)
+	got := newAccount(t).step(ledger.TimeFacts{Runs: true}, 1, 2)
 	require.Equal(t, v1beta1.TimeShares{Total: 1, Starting: 1}, got.TimeShares)
 
 	earlier := newAccount(t) // an operator before this one has written a status, without its time
 	earlier.job.Status.Phase = v1beta1.JobRunning
-	got = earlier.step(ledger.Present{Runs: true}, 5, 86400)
+	got = earlier.step(ledger.TimeFacts{Runs: true}, 5, 86400)
 	require.Equal(t, at(86400), got.Since.Time)
 	require.Zero(t, got.Total)
 
@@ -188,12 +188,12 @@ func TestTheTrainingOfAShortJobIsFound(t *testing.T) {
 	a := newAccount(t)
 	got := a.write(90, func(d ledger.Draft) { // one look, after all is over
 		d.NoteTraining(at(30), at(90))
-		d.EndTime(at(90))
+		d.CloseTime(at(90))
 	})
 	require.Equal(t, v1beta1.TimeShares{Total: 90, Starting: 30, Productive: 60}, got.TimeShares)
 
 	b := newAccount(t)
-	b.step(ledger.Present{Paused: true}, 0, 1)
+	b.step(ledger.TimeFacts{Paused: true}, 0, 1)
 	got = b.write(90, func(d ledger.Draft) { d.NoteTraining(at(30), at(90)) })
 	require.Equal(t, paused, got.Open.Cause, "no pods are made in a pause")
 }
@@ -208,15 +208,15 @@ func TestTimeIsWeighted(t *testing.T) {
 		{Type: "worker", Replicas: &two, Template: pod(corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("8"), "rdma/hca": resource.MustParse("4"), "cpu": resource.MustParse("9")})},
 		{Type: "store", Replicas: &one, Auxiliary: true, Template: pod(nil)},
 	}
-	a.step(ledger.Present{}, 0, 1)
-	a.step(ledger.Present{Runs: true}, 10, 10)
+	a.step(ledger.TimeFacts{}, 0, 1)
+	a.step(ledger.TimeFacts{Runs: true}, 10, 10)
 	four := int32(4)
 	a.job.Spec.ReplicaSpecs[0].Replicas = &four
-	got := a.step(ledger.Present{}, 110, 110)
+	got := a.step(ledger.TimeFacts{}, 110, 110)
 	require.Equal(t, productive, got.Open.Cause, "new replicas do not stop the others")
 	require.Equal(t, v1beta1.TimeShares{Total: 220, Starting: 20, Productive: 200}, *got.ReplicaSeconds)
 	require.Equal(t, v1beta1.TimeShares{Total: 1760, Starting: 160, Productive: 1600}, *got.DeviceSeconds)
-	got = a.write(120, func(d ledger.Draft) { d.EndTime(at(120)) })
+	got = a.write(120, func(d ledger.Draft) { d.CloseTime(at(120)) })
 	require.Equal(t, v1beta1.TimeShares{Total: 120, Starting: 10, Productive: 110}, got.TimeShares)
 	require.Equal(t, v1beta1.TimeShares{Total: 260, Starting: 20, Productive: 240}, *got.ReplicaSeconds)
 	require.Equal(t, v1beta1.TimeShares{Total: 2080, Starting: 160, Productive: 1920}, *got.DeviceSeconds)

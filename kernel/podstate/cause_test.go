@@ -46,7 +46,7 @@ func (l logged) told() *v1beta1.Cause {
 	p := pod(exited(l.exit, noon))
 	p.Status.ContainerStatuses[0].State.Terminated.Message = l.log[max(0, len(l.log)-2048):]
 	p.Pod = Trim(p.Pod)
-	return p.RecordWithCause().Cause
+	return p.FailureWithCause().Cause
 }
 
 // Each file is a failure that somebody reported, written again after the report that it names; its head is what a person says of it. "told" is there
@@ -85,7 +85,7 @@ func TestCausesWithoutWords(t *testing.T) {
 		"an application's Xid": {pod(exited(1, noon), saying("NVRM: Xid (PCI:0000:1a:00): 31, pid=1\n"+traceback)), v1beta1.Cause{Kind: v1beta1.CauseException, Role: v1beta1.CauseRoot, Codes: []string{"Xid 31"}}},
 		"a device's Xid":       {pod(exited(1, noon), saying("NVRM: Xid (PCI:0000:1a:00): 79, pid=1\n"+traceback)), v1beta1.Cause{Kind: v1beta1.CauseHardware, Role: v1beta1.CauseRoot, Codes: []string{"Xid 79"}}},
 	} {
-		require.Equal(t, tc.want, *tc.pod.RecordWithCause().Cause, name)
+		require.Equal(t, tc.want, *tc.pod.FailureWithCause().Cause, name)
 	}
 }
 

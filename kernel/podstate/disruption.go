@@ -186,7 +186,7 @@ func (p Pod) HasFailedUnasked() bool {
 		return false
 	}
 	if e.endedByKillSignal() {
-		r := p.Record()
+		r := p.Failure()
 		code := ptr.Deref(r.WorkerExitCode, 0)
 		return r.Follows == "" && code > 0 && output.SignalOf(code) == "" && NamesCause(&r)
 	}
@@ -194,6 +194,6 @@ func (p Pod) HasFailedUnasked() bool {
 	if !deleting || !p.EndedAt().After(asked) {
 		return true
 	}
-	r := p.Record() // to read last words takes time
+	r := p.Failure() // to read last words takes time
 	return r.Follows == "" && NamesCause(&r)
 }

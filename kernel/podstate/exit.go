@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -19,6 +20,7 @@ type exit struct {
 	code      int32
 	reason    string
 	words     string // the last, as the kubelet reports them
+	began     time.Time
 }
 
 // inventedReasons are the reasons that a node gives for a container of whose end it knows nothing. Such an exit code is made up: no code exited with it.
@@ -53,7 +55,7 @@ func exitOf(c corev1.ContainerStatus) *exit {
 	if t == nil || t.ExitCode == 0 || isInvented(t) {
 		return nil
 	}
-	return &exit{container: c.Name, code: t.ExitCode, reason: t.Reason, words: t.Message}
+	return &exit{container: c.Name, code: t.ExitCode, reason: t.Reason, words: t.Message, began: t.StartedAt.Time}
 }
 
 // isUnknown reports whether nobody knows how a container ended that decides the outcome.

@@ -210,8 +210,8 @@ func (p Pod) AtExitBeforeLoss() Pod {
 	return Pod{p.withState(s.Name, corev1.ContainerState{Terminated: before}, corev1.ContainerState{}), p.Template}
 }
 
-// Holding returns the pod as if the end of its code had ended the container that restarts in place.
-func (p Pod) Holding(end corev1.ContainerStateTerminated) *corev1.Pod {
+// WithEnd returns the pod as if the end of its code had ended the container that restarts in place.
+func (p Pod) WithEnd(end corev1.ContainerStateTerminated) *corev1.Pod {
 	s := p.restarting()
 	if s == nil || s.State.Running == nil {
 		return p.Pod

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
 )
 
@@ -58,13 +59,13 @@ func TestExitsInPlace(t *testing.T) {
 // A report of a held end may come after the kubelet's own word on it, which counts.
 func TestAnEndThatTheKubeletHasToldIsNotHeld(t *testing.T) {
 	told := *end(3).Terminated
-	require.EqualValues(t, 3, Pod{wrapped().Holding(told), wrapped().Template}.AtLastExit().Code())
+	require.EqualValues(t, 3, Pod{wrapped().WithEnd(told), wrapped().Template}.AtLastExit().Code())
 	for name, p := range map[string]Pod{
 		"ended":           wrapped(state(func(s *corev1.ContainerStatus) { s.State = end(1) })),
 		"backs off":       wrapped(state(func(s *corev1.ContainerStatus) { s.State, s.LastTerminationState = waiting("CrashLoopBackOff"), end(1) })),
 		"of another kind": pod(),
 	} {
-		require.Same(t, p.Pod, p.Holding(told), name)
+		require.Same(t, p.Pod, p.WithEnd(told), name)
 	}
 }
 
@@ -135,4 +136,19 @@ func TestTheOwnEndOfCodeIsNotThatOfAWrapperThatWaited(t *testing.T) {
 		require.Equal(t, tc.want == 3, tc.pod.HasWaited(), name)
 		require.Equal(t, tc.want, Pod{Trim(tc.pod.Pod), tc.pod.Template}.AtOwnEnd().Code(), name+", trimmed")
 	}
+}
+
+// Another container may have failed long ago. It did not end the replica.
+func TestTheMainContainerSaysWhenCodeBegan(t *testing.T) {
+	began := noon.Add(time.Hour)
+	p := pod(func(p *corev1.Pod) {
+		agent := corev1.ContainerStatus{Name: "agent", State: end(1)}
+		code := corev1.ContainerStatus{Name: "main", State: end(2)}
+		code.State.Terminated.StartedAt = metav1.NewTime(began)
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{agent, code}
+	})
+	p.Template.Spec.Containers = []corev1.Container{{Name: "agent"}, {Name: "main"}}
+	p.Template.Annotations = map[string]string{v1beta1.AnnotationDefaultContainer: "main"}
+	require.EqualValues(t, 2, p.Code())
+	require.Equal(t, began, p.BeganAt())
 }

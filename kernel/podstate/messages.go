@@ -29,7 +29,7 @@ func (p Pod) failure() string {
 		return fmt.Sprintf("Pod[%s] exited with error code %d: container %s ran out of memory (OOMKilled); raise its memory limit",
 			p.Name, e.code, e.container)
 	}
-	r := p.Record()
+	r := p.Failure()
 	where := " in container " + e.container
 	if len(p.Template.Spec.Containers) == 1 && p.Template.Spec.Containers[0].Name == e.container {
 		where = ""

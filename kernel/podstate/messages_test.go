@@ -40,11 +40,11 @@ func TestWordsAreReadBeforeTheyAreShortened(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := pod(exited(tc.code, noon))
 			p.Status.ContainerStatuses[0].State.Terminated.Message = tc.said
-			whole := p.Record()
+			whole := p.Failure()
 			p.Pod = Trim(p.Pod)
-			require.Equal(t, whole, p.Record())
+			require.Equal(t, whole, p.Failure())
 			require.Equal(t, "Pod[p] "+tc.reported, p.FailureSentence())
-			got := p.Record()
+			got := p.Failure()
 			got = v1beta1.ReplicaFailure{ProcessRank: got.ProcessRank, Exception: got.Exception, Frame: got.Frame, Follows: got.Follows, WorkerExitCode: got.WorkerExitCode, WorkerSignal: got.WorkerSignal}
 			require.Equal(t, tc.want, got)
 		})

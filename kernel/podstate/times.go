@@ -55,12 +55,8 @@ func (p Pod) decidedAt() time.Time {
 
 // BeganAt returns when the container began whose end made the pod fail; zero if unknown.
 func (p Pod) BeganAt() time.Time {
-	for _, statuses := range p.own() {
-		for _, c := range statuses {
-			if e := exitOf(c); e != nil {
-				return c.State.Terminated.StartedAt.Time
-			}
-		}
+	if e := p.exit(); e != nil {
+		return e.began
 	}
 	return time.Time{}
 }

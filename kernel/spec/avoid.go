@@ -20,21 +20,23 @@ const (
 
 // AvoidPolicy says when a job avoids a node.
 type AvoidPolicy struct {
-	// Counts says that failures on a node count, and other faults; Loses that lost nodes are avoided while they are lost.
-	Counts, Loses bool
+	// Counts says that failures on a node count, and other faults.
+	Counts bool
+	// AvoidsLost says that lost nodes are avoided while they are lost.
+	AvoidsLost    bool
 	After, AtMost int
 	Within        time.Duration
 }
 
 // Avoidance returns the policy of a job.
 func Avoidance(job *v1beta1.GenericJob) AvoidPolicy {
-	p := AvoidPolicy{Loses: job.Spec.NodeLost != nil, After: int(avoidAfter), AtMost: int(avoidAtMost), Within: avoidWithin}
+	p := AvoidPolicy{AvoidsLost: job.Spec.NodeLost != nil, After: int(avoidAfter), AtMost: int(avoidAtMost), Within: avoidWithin}
 	a := job.Spec.AvoidNodes
 	if a == nil {
 		return p
 	}
 	p.After, p.AtMost = int(ptr.Deref(a.After, avoidAfter)), int(ptr.Deref(a.AtMost, avoidAtMost))
-	p.Counts, p.Loses = p.AtMost > 0, true
+	p.Counts, p.AvoidsLost = p.AtMost > 0, true
 	if within, err := time.ParseDuration(string(a.Within)); err == nil && within > 0 { // the CRD takes no other
 		p.Within = within
 	}

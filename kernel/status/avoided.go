@@ -19,20 +19,20 @@ func OnLostNode(replicaType string, rank int) string {
 }
 
 // avoidedEvents tell which nodes new pods avoid from now on. They also tell which nodes pods do not avoid, though the job has failed there often enough.
-func (p *writer) avoidedEvents() (list []Event) {
-	for _, n := range p.status.AvoidedNodes {
-		if !isAvoided(p.Job.Status.AvoidedNodes, n.Node) {
-			list = append(list, NewEvent(true, v1beta1.ReasonNodeAvoided, p.avoids(&n)))
+func (w *writer) avoidedEvents() (list []Event) {
+	for _, n := range w.status.AvoidedNodes {
+		if !isAvoided(w.Job.Status.AvoidedNodes, n.Node) {
+			list = append(list, NewEvent(true, v1beta1.ReasonNodeAvoided, w.avoids(&n)))
 		}
 	}
-	policy := spec.Avoidance(p.Job)
-	if p.Verdict.IsOver() {
+	policy := spec.Avoidance(w.Job)
+	if w.Verdict.IsOver() {
 		return list
 	}
-	for i := range p.status.NodeFailures {
-		n := &p.status.NodeFailures[i]
-		if policy.Avoids(n) && !isAvoided(p.status.AvoidedNodes, n.Node) && !p.hadAsMany(n) {
-			list = append(list, NewEvent(true, v1beta1.ReasonNodeNotAvoided, p.avoidsNot(n)))
+	for i := range w.status.NodeFailures {
+		n := &w.status.NodeFailures[i]
+		if policy.Avoids(n) && !isAvoided(w.status.AvoidedNodes, n.Node) && !w.hadAsMany(n) {
+			list = append(list, NewEvent(true, v1beta1.ReasonNodeNotAvoided, w.avoidsNot(n)))
 		}
 	}
 	return list
@@ -43,12 +43,12 @@ func isAvoided(list []v1beta1.AvoidedNode, node string) bool {
 }
 
 // hadAsMany reports whether a node had as many failures before.
-func (p *writer) hadAsMany(n *v1beta1.NodeFailures) bool {
-	return slices.ContainsFunc(p.Job.Status.NodeFailures, func(had v1beta1.NodeFailures) bool { return had.Node == n.Node && len(had.Times) >= len(n.Times) })
+func (w *writer) hadAsMany(n *v1beta1.NodeFailures) bool {
+	return slices.ContainsFunc(w.Job.Status.NodeFailures, func(had v1beta1.NodeFailures) bool { return had.Node == n.Node && len(had.Times) >= len(n.Times) })
 }
 
 // avoids says of a node why new pods avoid it, and until when.
-func (p *writer) avoids(n *v1beta1.AvoidedNode) string {
+func (w *writer) avoids(n *v1beta1.AvoidedNode) string {
 	switch {
 	case n.Reason == v1beta1.AvoidCondition:
 		return fmt.Sprintf("New pods avoid node %s as long as this lasts: %s.", n.Node, n.Message)
@@ -56,22 +56,22 @@ func (p *writer) avoids(n *v1beta1.AvoidedNode) string {
 		return fmt.Sprintf("New pods avoid node %s until it is Ready again: %s.", n.Node, n.Message)
 	}
 	return fmt.Sprintf("New pods avoid node %s until %s. It had %s within %s%s; the last: %s.",
-		n.Node, text.Time(n.Until.Time), countOf(int(n.Failures)), short(spec.Avoidance(p.Job).Within), p.byRule(n.Node), n.Message)
+		n.Node, text.Time(n.Until.Time), countOf(int(n.Failures)), short(spec.Avoidance(w.Job).Within), w.byRule(n.Node), n.Message)
 }
 
 // byRule says that one failure of a node is enough, if a rule has said that.
-func (p *writer) byRule(node string) string {
-	if slices.ContainsFunc(p.status.NodeFailures, func(n v1beta1.NodeFailures) bool { return n.Node == node && n.Enough != nil }) {
+func (w *writer) byRule(node string) string {
+	if slices.ContainsFunc(w.status.NodeFailures, func(n v1beta1.NodeFailures) bool { return n.Node == node && n.Enough != nil }) {
 		return ", and a rule of spec.failurePolicy sends replicas elsewhere after one"
 	}
 	return ""
 }
 
 // avoidsNot says of a node why new pods do not avoid it.
-func (p *writer) avoidsNot(n *v1beta1.NodeFailures) string {
-	why, most := "no other node would be left", spec.Avoidance(p.Job).AtMost
-	if len(p.status.AvoidedNodes) >= most {
-		why = fmt.Sprintf("the job avoids %s already, and spec.avoidNodes.atMost is %d. If several nodes are bad, raise it; if not, look for a mistake in the code", p.names(), most)
+func (w *writer) avoidsNot(n *v1beta1.NodeFailures) string {
+	why, most := "no other node would be left", spec.Avoidance(w.Job).AtMost
+	if len(w.status.AvoidedNodes) >= most {
+		why = fmt.Sprintf("the job avoids %s already, and spec.avoidNodes.atMost is %d. If several nodes are bad, raise it; if not, look for a mistake in the code", w.names(), most)
 	}
 	return fmt.Sprintf("New pods do not avoid node %s, which had %s: %s. The last: %s.", n.Node, countOf(len(n.Times)), why, n.Message)
 }
@@ -95,29 +95,29 @@ func short(d time.Duration) string {
 }
 
 // names returns those of the nodes that are avoided, as a part of a sentence.
-func (p *writer) names() string {
+func (w *writer) names() string {
 	var names []string
-	for _, n := range p.status.AvoidedNodes[:min(len(p.status.AvoidedNodes), maxNamed)] {
+	for _, n := range w.status.AvoidedNodes[:min(len(w.status.AvoidedNodes), maxNamed)] {
 		names = append(names, n.Node)
 	}
 	out := "node " + names[0]
 	if len(names) > 1 {
 		out = "nodes " + strings.Join(names, ", ")
 	}
-	if more := len(p.status.AvoidedNodes) - len(names); more > 0 {
+	if more := len(w.status.AvoidedNodes) - len(names); more > 0 {
 		out += fmt.Sprintf(" and %d more", more)
 	}
 	return out
 }
 
 // reportAvoided adds to the message about pods that find no node which nodes they avoid: perhaps only one of these would do.
-func (p *writer) reportAvoided(v *view) {
-	if len(p.status.AvoidedNodes) == 0 || p.Verdict.IsOver() {
+func (w *writer) reportAvoided(v *view) {
+	if len(w.status.AvoidedNodes) == 0 || w.Verdict.IsOver() {
 		return
 	}
-	which := fmt.Sprintf(" (the job avoids %s: status.avoidedNodes says why, and until when. To use all nodes again, set spec.avoidNodes.atMost to 0)", p.names())
-	if !spec.Avoidance(p.Job).Counts {
-		which = fmt.Sprintf(" (the job avoids %s until Ready again)", p.names())
+	which := fmt.Sprintf(" (the job avoids %s: status.avoidedNodes says why, and until when. To use all nodes again, set spec.avoidNodes.atMost to 0)", w.names())
+	if !spec.Avoidance(w.Job).Counts {
+		which = fmt.Sprintf(" (the job avoids %s until Ready again)", w.names())
 	}
 	if v.waitingReason == corev1.PodReasonUnschedulable {
 		v.waiting += which

@@ -35,24 +35,24 @@ func reportBlocked(s *v1beta1.GenericJobStatus) {
 }
 
 // refusalLasts reports whether this reconcile tries again what Blocked may say is refused.
-func (p *writer) refusalLasts() bool {
-	c := Condition(p.status.Conditions, v1beta1.ConditionBlocked)
+func (w *writer) refusalLasts() bool {
+	c := Condition(w.status.Conditions, v1beta1.ConditionBlocked)
 	switch {
-	case c == nil || p.Verdict.Course == verdict.None: // None: the status is unreadable, so nothing is carried out
+	case c == nil || w.Verdict.Course == verdict.None: // None: the status is unreadable, so nothing is carried out
 		return false
 	case c.Reason == v1beta1.ReasonRefused:
-		return p.Changes
+		return w.Changes
 	default:
-		return p.Creates
+		return w.Creates
 	}
 }
 
 // unblock removes the condition Blocked, unless it tells of a refusal that lasts.
-func (p *writer) unblock() {
-	if p.refusalLasts() {
+func (w *writer) unblock() {
+	if w.refusalLasts() {
 		return
 	}
-	p.status.Conditions = slices.DeleteFunc(p.status.Conditions, func(c v1beta1.JobCondition) bool {
+	w.status.Conditions = slices.DeleteFunc(w.status.Conditions, func(c v1beta1.JobCondition) bool {
 		return c.Type == v1beta1.ConditionBlocked
 	})
 }
@@ -61,11 +61,11 @@ func (p *writer) unblock() {
 const OftenRejected = 5
 
 // stillRejected reports whether a replica whose pods were rejected has not run since.
-func (p *writer) stillRejected() bool {
-	if c := Condition(p.status.Conditions, v1beta1.ConditionBlocked); c == nil || c.Reason != v1beta1.ReasonPodRejected {
+func (w *writer) stillRejected() bool {
+	if c := Condition(w.status.Conditions, v1beta1.ConditionBlocked); c == nil || c.Reason != v1beta1.ReasonPodRejected {
 		return false
 	}
-	for _, t := range p.Roster.Types {
+	for _, t := range w.Roster.Types {
 		for rank, pod := range t.Pods {
 			if t.Streak(rank) >= OftenRejected && !t.HasFinished(rank) && (pod == nil || pod.Status.Phase != corev1.PodRunning) {
 				return true
@@ -76,9 +76,9 @@ func (p *writer) stillRejected() bool {
 }
 
 // refusedScale says why a job keeps more replicas than its spec asks for: its rules name one of them. It is "" if the job keeps no more.
-func (p *writer) refusedScale() string {
-	for _, t := range p.Ledger.ReplicaTypes() {
-		if asked := spec.Replicas(p.Job, t.ReplicaSpec); asked < t.N {
+func (w *writer) refusedScale() string {
+	for _, t := range w.Ledger.ReplicaTypes() {
+		if asked := spec.Replicas(w.Job, t.ReplicaSpec); asked < t.N {
 			return fmt.Sprintf("spec.replicaSpecs[%s].replicas is %d, but the job's rules name rank %d: it keeps %d. Set replicas to %d or more.",
 				t.Type, asked, t.N-1, t.N, t.N)
 		}

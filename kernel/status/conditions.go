@@ -24,7 +24,7 @@ const (
 	debugMessage       = "All pods run in debug mode, in which they do not train: log in with kubectl exec. Set spec.runMode.debug.enabled to false to go on. They run so since "
 	pausingMessage     = "The job is being paused: its pods are being deleted."
 	pausedMessage      = "The job is paused: no unfinished replica has a pod. Set spec.runMode.pause.enabled to false to go on."
-	heldMessage        = "The job stays paused, though spec.runMode.pause.enabled is false: it continues once what the condition Blocked names is corrected."
+	staysPausedMessage = "The job stays paused, though spec.runMode.pause.enabled is false: it continues once what the condition Blocked names is corrected."
 	noPodMessage       = "The job is paused: no unfinished replica has a pod."
 	editedMessage      = "The spec was edited before code of the job was seen to start: pods of the earlier spec are made again."
 	resumedMessage     = "The job is not paused."
@@ -68,63 +68,63 @@ func Set(s *v1beta1.GenericJobStatus, now time.Time, t v1beta1.JobConditionType,
 }
 
 // set sets a condition of the status that this reconcile makes.
-func (p *writer) set(t v1beta1.JobConditionType, value bool, reason, message string) {
-	Set(&p.status, p.Now, t, value, reason, message)
+func (w *writer) set(t v1beta1.JobConditionType, value bool, reason, message string) {
+	Set(&w.status, w.Now, t, value, reason, message)
 }
 
 // deriveConditions derives the conditions from the verdict and the pods.
-func (p *writer) deriveConditions(v view) {
-	p.forgetEarlierSpec()
-	switch p.Verdict.Course {
+func (w *writer) deriveConditions(v view) {
+	w.forgetEarlierSpec()
+	switch w.Verdict.Course {
 	case verdict.None, verdict.AlreadyFinished:
-		p.unblock() // an unreadable ledger was repaired
+		w.unblock() // an unreadable ledger was repaired
 	case verdict.Succeed:
-		p.concludeConditions(false, v)
-		p.unblock()
+		w.concludeConditions(false, v)
+		w.unblock()
 	case verdict.Fail:
-		p.concludeConditions(true, v)
-		p.unblock()
+		w.concludeConditions(true, v)
+		w.unblock()
 	case verdict.Pause:
-		p.pauseConditions()
+		w.pauseConditions()
 	case verdict.Queue:
-		p.queueConditions()
+		w.queueConditions()
 	case verdict.Block:
-		p.goOnConditions(false, v1beta1.ReasonPodsNotReady, p.Verdict.Message)
-		if p.status.Phase == v1beta1.JobPaused { // the user has done what pausedMessage asks for
-			p.set(v1beta1.ConditionPaused, true, v1beta1.ReasonPaused, heldMessage)
+		w.goOnConditions(false, v1beta1.ReasonPodsNotReady, w.Verdict.Message)
+		if w.status.Phase == v1beta1.JobPaused { // the user has done what pausedMessage asks for
+			w.set(v1beta1.ConditionPaused, true, v1beta1.ReasonPaused, staysPausedMessage)
 		}
-		p.set(v1beta1.ConditionBlocked, true, p.Verdict.Reason, p.Verdict.Message)
+		w.set(v1beta1.ConditionBlocked, true, w.Verdict.Reason, w.Verdict.Message)
 	case verdict.Run:
-		p.runConditions(v)
+		w.runConditions(v)
 	}
-	reportBlocked(&p.status)
+	reportBlocked(&w.status)
 }
 
 // concludeConditions sets the conditions of a job that has just finished. Completed is True after a failure, too: it means "over".
-func (p *writer) concludeConditions(failed bool, v view) {
-	reason, message := p.Verdict.Reason, p.Verdict.Message+p.leftovers()
-	if Condition(p.status.Conditions, v1beta1.ConditionInitialized) == nil {
-		p.set(v1beta1.ConditionInitialized, !failed, reason, message)
+func (w *writer) concludeConditions(failed bool, v view) {
+	reason, message := w.Verdict.Reason, w.Verdict.Message+w.leftovers()
+	if Condition(w.status.Conditions, v1beta1.ConditionInitialized) == nil {
+		w.set(v1beta1.ConditionInitialized, !failed, reason, message)
 	}
-	p.set(v1beta1.ConditionRunning, false, reason, message)
-	p.set(v1beta1.ConditionFailed, failed, reason, message)
-	p.set(v1beta1.ConditionSucceeded, !failed, reason, message)
-	p.set(v1beta1.ConditionCompleted, true, reason, message)
-	if Condition(p.status.Conditions, v1beta1.ConditionPaused) != nil {
-		p.set(v1beta1.ConditionPaused, false, reason, message)
+	w.set(v1beta1.ConditionRunning, false, reason, message)
+	w.set(v1beta1.ConditionFailed, failed, reason, message)
+	w.set(v1beta1.ConditionSucceeded, !failed, reason, message)
+	w.set(v1beta1.ConditionCompleted, true, reason, message)
+	if Condition(w.status.Conditions, v1beta1.ConditionPaused) != nil {
+		w.set(v1beta1.ConditionPaused, false, reason, message)
 	}
-	p.concludeFailure(failed, v)
+	w.concludeFailure(failed, v)
 }
 
 // leftovers says how many pods a finished job leaves running, and why.
-func (p *writer) leftovers() string {
-	if spec.CleanUp(p.Job) != v1beta1.CleanUpNone {
+func (w *writer) leftovers() string {
+	if spec.CleanUp(w.Job) != v1beta1.CleanUpNone {
 		return ""
 	}
 	n := 0
-	for t, rank := range p.Roster.Replicas() {
+	for t, rank := range w.Roster.Replicas() {
 		pod := t.Pods[rank]
-		if pod != nil && !t.Auxiliary && p.Roster.State(t, rank) == podstate.Alive && !t.Pod(rank).HasEnded() {
+		if pod != nil && !t.Auxiliary && w.Roster.State(t, rank) == podstate.Alive && !t.Pod(rank).HasEnded() {
 			n++
 		}
 	}
@@ -140,83 +140,83 @@ func (p *writer) leftovers() string {
 
 // goOnConditions sets the conditions of a job that has not finished. Call it once in a reconcile. A condition that is set back and forth gets another
 // transition time, and the status would be written in every reconcile.
-func (p *writer) goOnConditions(running bool, reason, message string) {
-	p.set(v1beta1.ConditionInitialized, true, v1beta1.ReasonNone, initializedMessage)
-	p.set(v1beta1.ConditionRunning, running, reason, message)
+func (w *writer) goOnConditions(running bool, reason, message string) {
+	w.set(v1beta1.ConditionInitialized, true, v1beta1.ReasonNone, initializedMessage)
+	w.set(v1beta1.ConditionRunning, running, reason, message)
 	message = notFinishedMessage
-	if p.status.Phase != v1beta1.JobRunning {
+	if w.status.Phase != v1beta1.JobRunning {
 		message = notRunningMessage
 	}
-	p.set(v1beta1.ConditionCompleted, false, v1beta1.ReasonNotFinished, message)
+	w.set(v1beta1.ConditionCompleted, false, v1beta1.ReasonNotFinished, message)
 }
 
 // pauseConditions sets the conditions of a job that is to be paused. It is paused once no unfinished replica has a pod.
-func (p *writer) pauseConditions() {
-	paused, reason, message := p.status.Phase == v1beta1.JobPaused, v1beta1.ReasonPausing, pausingMessage
+func (w *writer) pauseConditions() {
+	paused, reason, message := w.status.Phase == v1beta1.JobPaused, v1beta1.ReasonPausing, pausingMessage
 	if paused {
 		reason, message = v1beta1.ReasonPaused, pausedMessage
 	}
-	p.goOnConditions(false, reason, message)
-	if paused || Condition(p.status.Conditions, v1beta1.ConditionPaused) != nil { // its time is that of the last pause or resume
-		p.set(v1beta1.ConditionPaused, paused, reason, message)
+	w.goOnConditions(false, reason, message)
+	if paused || Condition(w.status.Conditions, v1beta1.ConditionPaused) != nil { // its time is that of the last pause or resume
+		w.set(v1beta1.ConditionPaused, paused, reason, message)
 	}
 	if paused {
-		p.pauseFailure()
+		w.pauseFailure()
 	}
-	p.blockIfInvalid()
+	w.blockIfInvalid()
 }
 
 // queueConditions sets the conditions of a job that waits in a queue.
-func (p *writer) queueConditions() {
-	p.goOnConditions(false, p.Verdict.Reason, p.Verdict.Message)
-	p.endPause()
-	p.blockIfInvalid()
+func (w *writer) queueConditions() {
+	w.goOnConditions(false, w.Verdict.Reason, w.Verdict.Message)
+	w.endPause()
+	w.blockIfInvalid()
 }
 
 // blockIfInvalid blocks a job whose pods are stopped, if its spec cannot run, either.
-func (p *writer) blockIfInvalid() {
-	if p.Verdict.Reason == v1beta1.ReasonInvalidSpec {
-		p.set(v1beta1.ConditionBlocked, true, p.Verdict.Reason, p.Verdict.Message)
+func (w *writer) blockIfInvalid() {
+	if w.Verdict.Reason == v1beta1.ReasonInvalidSpec {
+		w.set(v1beta1.ConditionBlocked, true, w.Verdict.Reason, w.Verdict.Message)
 	} else {
-		p.unblock()
+		w.unblock()
 	}
 }
 
 // endPause sets Paused to False, if the job was paused.
-func (p *writer) endPause() {
-	if Condition(p.status.Conditions, v1beta1.ConditionPaused) != nil {
-		p.set(v1beta1.ConditionPaused, false, v1beta1.ReasonResumed, resumedMessage)
+func (w *writer) endPause() {
+	if Condition(w.status.Conditions, v1beta1.ConditionPaused) != nil {
+		w.set(v1beta1.ConditionPaused, false, v1beta1.ReasonResumed, resumedMessage)
 	}
 }
 
 // runConditions sets the conditions of a job whose verdict is to run.
-func (p *writer) runConditions(v view) {
+func (w *writer) runConditions(v view) {
 	switch {
-	case v.allRun && p.Awaits != "":
-		p.goOnConditions(false, v1beta1.ReasonPodsNotReady, p.barrierMessage(v))
+	case v.allRun && w.Awaits != "":
+		w.goOnConditions(false, v1beta1.ReasonPodsNotReady, w.barrierMessage(v))
 	case v.allRun:
-		p.goOnConditions(true, v1beta1.ReasonNone, p.running(v))
-	case p.keepsBack(v):
-		p.goOnConditions(false, p.Verdict.Reason, p.Verdict.Message)
+		w.goOnConditions(true, v1beta1.ReasonNone, w.running(v))
+	case w.keepsBack(v):
+		w.goOnConditions(false, w.Verdict.Reason, w.Verdict.Message)
 	default:
-		p.goOnConditions(false, v1beta1.ReasonPodsNotReady, v.waiting+v.waits.beside(v.waitingReason)+following(". ", failedForGood(p.Ledger))+following(". ", v.lost.String()))
+		w.goOnConditions(false, v1beta1.ReasonPodsNotReady, v.waiting+v.waits.beside(v.waitingReason)+following(". ", failedForGood(w.Ledger))+following(". ", v.lost.String()))
 	}
-	p.deriveFailure(v)
-	p.endPause()
-	p.deriveBlocked(v)
+	w.deriveFailure(v)
+	w.endPause()
+	w.deriveBlocked(v)
 }
 
 // barrierMessage returns the message of a job whose replicas wait at the barrier: since when nothing trains, why, and whom they wait for.
-func (p *writer) barrierMessage(v view) string {
+func (w *writer) barrierMessage(v view) string {
 	out := v.lost.String()
-	if s := p.status.InPlace; s != nil && s.BarrierTime != nil {
+	if s := w.status.InPlace; s != nil && s.BarrierTime != nil {
 		out += " Nothing trains since " + text.Time(s.BarrierTime.Time)
-		if f := p.First; f != nil && f.JobAttempt == p.status.JobAttempt-1 {
+		if f := w.First; f != nil && f.JobAttempt == w.status.JobAttempt-1 {
 			out += ", because " + f.Summary
 		}
 		out += "."
 	}
-	return strings.TrimSpace(fmt.Sprintf("%s The replicas begin again together, in their pods, attempt %d%s", out, p.status.JobAttempt, awaiting(p.Awaits)))
+	return strings.TrimSpace(fmt.Sprintf("%s The replicas begin again together, in their pods, attempt %d%s", out, w.status.JobAttempt, awaiting(w.Awaits)))
 }
 
 // awaiting returns the end of a message that tells whom or what replicas wait for.
@@ -226,47 +226,47 @@ func awaiting(whom string) string { return ": waiting for " + whom + "." }
 func NamesAwaited(message, whom string) bool { return strings.HasSuffix(message, awaiting(whom)) }
 
 // debugging returns the message of a job whose pods all run in debug mode, with the time since when they do.
-func (p *writer) debugging() string {
-	c := Condition(p.status.Conditions, v1beta1.ConditionRunning)
+func (w *writer) debugging() string {
+	c := Condition(w.status.Conditions, v1beta1.ConditionRunning)
 	if c != nil && c.Status == metav1.ConditionTrue && strings.HasPrefix(c.Message, debugMessage) {
 		return c.Message
 	}
-	return debugMessage + text.Time(p.Now) + "."
+	return debugMessage + text.Time(w.Now) + "."
 }
 
 // deriveBlocked says what keeps the job from having its pods.
-func (p *writer) deriveBlocked(v view) {
-	switch scale := p.refusedScale(); {
-	case p.Rejected != "":
-		p.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonPodRejected, p.Rejected)
-	case p.Creates:
-		p.unblock()
-	case p.refusalLasts(): // ReportRefusals tells it after this reconcile: another message here would alternate with it for ever
+func (w *writer) deriveBlocked(v view) {
+	switch scale := w.refusedScale(); {
+	case w.Rejected != "":
+		w.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonPodRejected, w.Rejected)
+	case w.Creates:
+		w.unblock()
+	case w.refusalLasts(): // ReportRefusals tells it after this reconcile: another message here would alternate with it for ever
 	case scale != "":
-		p.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonScaleRefused, scale)
-	case p.stillRejected(): // what Blocked says stays true
-	case p.Silent != "":
-		p.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonSchedulerSilent, p.Silent)
-	case p.keepsBack(v):
-		p.set(v1beta1.ConditionBlocked, true, p.Verdict.Reason, p.Verdict.Message)
+		w.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonScaleRefused, scale)
+	case w.stillRejected(): // what Blocked says stays true
+	case w.Silent != "":
+		w.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonSchedulerSilent, w.Silent)
+	case w.keepsBack(v):
+		w.set(v1beta1.ConditionBlocked, true, w.Verdict.Reason, w.Verdict.Message)
 	default:
-		p.unblock()
+		w.unblock()
 	}
 }
 
 // keepsBack reports whether the verdict says why pods are missing. Pods that exist wait for something else.
-func (p *writer) keepsBack(v view) bool { return p.Verdict.Message != "" && v.anyMissing }
+func (w *writer) keepsBack(v view) bool { return w.Verdict.Message != "" && v.anyMissing }
 
 // running returns the message of a job whose unfinished replicas all run.
-func (p *writer) running(v view) string {
-	failed := failedForGood(p.Ledger)
+func (w *writer) running(v view) string {
+	failed := failedForGood(w.Ledger)
 	switch {
 	case v.lost.first != nil:
 		return v.lost.String()
 	case v.still != "":
 		return v.still
-	case strings.HasPrefix(p.status.Mode, spec.ModeDebug):
-		return p.debugging()
+	case strings.HasPrefix(w.status.Mode, spec.ModeDebug):
+		return w.debugging()
 	case failed != "":
 		return failed + ". The others run or have completed successfully."
 	default:

@@ -31,34 +31,34 @@ func NewEvent(warning bool, reason, message string) Event {
 }
 
 // events returns the events that the change of the status deserves. That the job has begun is no event if the same write says that it runs or has succeeded.
-func (p *writer) events() []Event {
+func (w *writer) events() []Event {
 	var list []Event
-	isNews := p.status.Phase != v1beta1.JobRunning && p.status.Phase != v1beta1.JobSucceeded
-	if p.Job.Status.StartTime == nil && p.status.StartTime != nil && isNews {
+	isNews := w.status.Phase != v1beta1.JobRunning && w.status.Phase != v1beta1.JobSucceeded
+	if w.Job.Status.StartTime == nil && w.status.StartTime != nil && isNews {
 		list = append(list, NewEvent(false, v1beta1.ReasonStarted, initializedMessage))
 	}
-	list = append(list, p.warnings()...)
-	for i := range p.Restarts {
-		list = append(list, p.Restarts[i].event())
+	list = append(list, w.warnings()...)
+	for i := range w.Restarts {
+		list = append(list, w.Restarts[i].event())
 	}
-	list = append(list, p.firstEvents()...)
-	list = append(list, p.avoidedEvents()...)
-	list = append(list, p.changes()...)
-	list = append(list, p.queueEvents()...)
-	return append(list, p.conditionEvents()...)
+	list = append(list, w.firstEvents()...)
+	list = append(list, w.avoidedEvents()...)
+	list = append(list, w.changes()...)
+	list = append(list, w.queueEvents()...)
+	return append(list, w.conditionEvents()...)
 }
 
 // conditionEvents returns the events of conditions that have become true, or are now true for another reason.
-func (p *writer) conditionEvents() []Event {
+func (w *writer) conditionEvents() []Event {
 	var list []Event
-	for _, c := range p.status.Conditions {
-		before := Condition(p.Job.Status.Conditions, c.Type)
+	for _, c := range w.status.Conditions {
+		before := Condition(w.Job.Status.Conditions, c.Type)
 		isNew := before == nil || before.Status != c.Status || before.Reason != c.Reason
-		if c.Status == metav1.ConditionTrue && isNew && p.deservesEvent(c.Type) {
+		if c.Status == metav1.ConditionTrue && isNew && w.deservesEvent(c.Type) {
 			list = append(list, eventOf(c))
 		}
-		if c.Type == v1beta1.ConditionRunning && c.Status == metav1.ConditionTrue && isNew && p.Unordered != "" {
-			list = append(list, NewEvent(true, v1beta1.ReasonRanksUnordered, p.Unordered))
+		if c.Type == v1beta1.ConditionRunning && c.Status == metav1.ConditionTrue && isNew && w.Unordered != "" {
+			list = append(list, NewEvent(true, v1beta1.ReasonRanksUnordered, w.Unordered))
 		}
 	}
 	return list
@@ -76,57 +76,57 @@ func eventOf(c v1beta1.JobCondition) Event {
 }
 
 // deservesEvent reports whether a condition that has become true is told by an event.
-func (p *writer) deservesEvent(t v1beta1.JobConditionType) bool {
+func (w *writer) deservesEvent(t v1beta1.JobConditionType) bool {
 	switch t {
 	case v1beta1.ConditionInitialized, v1beta1.ConditionSucceeded: // Completed tells it
 		return false
 	case v1beta1.ConditionReady, v1beta1.ConditionReconciling, v1beta1.ConditionStalled: // what they follow from tells it
 		return false
 	case v1beta1.ConditionReplicaFailure:
-		return len(p.Restarts) == 0 // their events say it already
+		return len(w.Restarts) == 0 // their events say it already
 	case v1beta1.ConditionCompleted:
-		return p.status.Phase == v1beta1.JobSucceeded
+		return w.status.Phase == v1beta1.JobSucceeded
 	default:
 		return true
 	}
 }
 
 // changes returns the events of what users have changed. The job goes on after a pause, its pods are made again, or it has another number of replicas.
-func (p *writer) changes() []Event {
-	if p.Job.Status.StartTime == nil {
+func (w *writer) changes() []Event {
+	if w.Job.Status.StartTime == nil {
 		return nil
 	}
 	var list []Event
-	if p.Verdict.Course == verdict.Run {
-		list = p.changesOfRuns()
+	if w.Verdict.Course == verdict.Run {
+		list = w.changesOfRuns()
 	}
-	had, has := replicas(p.Job.Status.Aggregate), replicas(p.status.Aggregate)
-	if !p.Verdict.IsOver() && p.Verdict.Course != verdict.None && had > 0 && had != has {
+	had, has := replicas(w.Job.Status.Aggregate), replicas(w.status.Aggregate)
+	if !w.Verdict.IsOver() && w.Verdict.Course != verdict.None && had > 0 && had != has {
 		list = append(list, NewEvent(false, v1beta1.ReasonScaled, fmt.Sprintf("The job has %d replicas now, and had %d.", has, had)))
 	}
 	return list
 }
 
 // changesOfRuns returns the changes that are told once the job runs.
-func (p *writer) changesOfRuns() (list []Event) {
-	before, after := Condition(p.Job.Status.Conditions, v1beta1.ConditionPaused), Condition(p.status.Conditions, v1beta1.ConditionPaused)
+func (w *writer) changesOfRuns() (list []Event) {
+	before, after := Condition(w.Job.Status.Conditions, v1beta1.ConditionPaused), Condition(w.status.Conditions, v1beta1.ConditionPaused)
 	if before != nil && before.Reason != after.Reason {
 		list = append(list, NewEvent(false, v1beta1.ReasonResumed, "The job goes on after a pause."))
 	}
-	if p.Ledger.IsEdited() {
+	if w.Ledger.IsEdited() {
 		list = append(list, NewEvent(false, v1beta1.ReasonEdited, editedMessage))
 	}
 	return list
 }
 
 // queueEvents tell what a job's queue does with it: has it wait, admits it, takes its quota away.
-func (p *writer) queueEvents() []Event {
-	before := Condition(p.Job.Status.Conditions, v1beta1.ConditionRunning)
+func (w *writer) queueEvents() []Event {
+	before := Condition(w.Job.Status.Conditions, v1beta1.ConditionRunning)
 	waited := before != nil && (before.Reason == v1beta1.ReasonQueued || before.Reason == v1beta1.ReasonEvicted)
-	switch queue := p.status.Queue; {
-	case p.Verdict.Course == verdict.Queue && (before == nil || before.Reason != p.Verdict.Reason):
-		return []Event{NewEvent(false, p.Verdict.Reason, p.Verdict.Message)}
-	case p.Verdict.Course == verdict.Run && waited && queue != nil && p.Verdict.Message == "":
+	switch queue := w.status.Queue; {
+	case w.Verdict.Course == verdict.Queue && (before == nil || before.Reason != w.Verdict.Reason):
+		return []Event{NewEvent(false, w.Verdict.Reason, w.Verdict.Message)}
+	case w.Verdict.Course == verdict.Run && waited && queue != nil && w.Verdict.Message == "":
 		return []Event{NewEvent(false, v1beta1.ReasonAdmitted, fmt.Sprintf("The queue %s has admitted the job.", queue.QueueName))}
 	default:
 		return nil

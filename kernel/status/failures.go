@@ -22,60 +22,60 @@ type Failure struct {
 const maxFailures = 5
 
 // keepFailures keeps the last failures in the status. Of many in one reconcile it keeps the first, because the cause is among them.
-func (p *writer) keepFailures() {
-	list := slices.Clone(p.status.Failures)
-	for _, f := range p.Failures[:min(len(p.Failures), maxFailures)] {
+func (w *writer) keepFailures() {
+	list := slices.Clone(w.status.Failures)
+	for _, f := range w.Failures[:min(len(w.Failures), maxFailures)] {
 		list = append(list, f.ReplicaFailure)
 	}
-	p.status.Failures = list[max(0, len(list)-maxFailures):]
+	w.status.Failures = list[max(0, len(list)-maxFailures):]
 }
 
 // deriveFailure keeps ReplicaFailure true while a pod cannot start or a replica has failed for good, and says what went
 // wrong last.
-func (p *writer) deriveFailure(v view) {
+func (w *writer) deriveFailure(v view) {
 	switch {
-	case len(p.Failures) > 0:
-		p.set(v1beta1.ConditionReplicaFailure, true, v1beta1.ReasonErrorInPod, p.failure())
+	case len(w.Failures) > 0:
+		w.set(v1beta1.ConditionReplicaFailure, true, v1beta1.ReasonErrorInPod, w.failure())
 	case v.problem != "":
-		p.set(v1beta1.ConditionReplicaFailure, true, v.problemReason, v.problem)
-	case v.allRun && v.lost.first == nil && failedForGood(p.Ledger) == "":
-		p.set(v1beta1.ConditionReplicaFailure, false, v1beta1.ReasonNone, allRunningMessage)
-	case v.allRun && failedForGood(p.Ledger) == "", Condition(p.status.Conditions, v1beta1.ConditionReplicaFailure) == nil:
-		p.set(v1beta1.ConditionReplicaFailure, false, v1beta1.ReasonNone, "No pod has failed.")
+		w.set(v1beta1.ConditionReplicaFailure, true, v.problemReason, v.problem)
+	case v.allRun && v.lost.first == nil && failedForGood(w.Ledger) == "":
+		w.set(v1beta1.ConditionReplicaFailure, false, v1beta1.ReasonNone, allRunningMessage)
+	case v.allRun && failedForGood(w.Ledger) == "", Condition(w.status.Conditions, v1beta1.ConditionReplicaFailure) == nil:
+		w.set(v1beta1.ConditionReplicaFailure, false, v1beta1.ReasonNone, "No pod has failed.")
 	}
 }
 
 // forgetEarlierSpec removes from ReplicaFailure why a pod cannot start, if an edit has come since. The operator makes that pod again, perhaps after the
 // job has queued.
-func (p *writer) forgetEarlierSpec() {
-	c := Condition(p.status.Conditions, v1beta1.ConditionReplicaFailure)
-	if !p.Ledger.IsEdited() || c == nil || c.Status != metav1.ConditionTrue || c.Reason == v1beta1.ReasonErrorInPod {
+func (w *writer) forgetEarlierSpec() {
+	c := Condition(w.status.Conditions, v1beta1.ConditionReplicaFailure)
+	if !w.Ledger.IsEdited() || c == nil || c.Status != metav1.ConditionTrue || c.Reason == v1beta1.ReasonErrorInPod {
 		return
 	}
-	if failed := failedForGood(p.Ledger); failed != "" {
-		p.set(v1beta1.ConditionReplicaFailure, true, v1beta1.ReasonErrorInPod, failed)
+	if failed := failedForGood(w.Ledger); failed != "" {
+		w.set(v1beta1.ConditionReplicaFailure, true, v1beta1.ReasonErrorInPod, failed)
 		return
 	}
-	p.set(v1beta1.ConditionReplicaFailure, false, v1beta1.ReasonNone, "No pod has failed.")
+	w.set(v1beta1.ConditionReplicaFailure, false, v1beta1.ReasonNone, "No pod has failed.")
 }
 
 // pauseFailure sets ReplicaFailure of a paused job. A pod that could not start is gone; a replica that has failed stays in the message.
-func (p *writer) pauseFailure() {
-	c := Condition(p.status.Conditions, v1beta1.ConditionReplicaFailure)
+func (w *writer) pauseFailure() {
+	c := Condition(w.status.Conditions, v1beta1.ConditionReplicaFailure)
 	if c != nil && (c.Status == metav1.ConditionFalse || c.Reason != v1beta1.ReasonErrorInPod) {
-		p.set(v1beta1.ConditionReplicaFailure, false, v1beta1.ReasonNone, noPodMessage)
+		w.set(v1beta1.ConditionReplicaFailure, false, v1beta1.ReasonNone, noPodMessage)
 	}
 }
 
 // concludeFailure sets ReplicaFailure of a job that has just finished. What failed for good stays in the message.
-func (p *writer) concludeFailure(failed bool, v view) {
-	c := Condition(p.status.Conditions, v1beta1.ConditionReplicaFailure)
-	switch forGood := failedForGood(p.Ledger); {
-	case forGood != "" && len(p.Failures) == 0 && c != nil && c.Status == metav1.ConditionTrue:
+func (w *writer) concludeFailure(failed bool, v view) {
+	c := Condition(w.status.Conditions, v1beta1.ConditionReplicaFailure)
+	switch forGood := failedForGood(w.Ledger); {
+	case forGood != "" && len(w.Failures) == 0 && c != nil && c.Status == metav1.ConditionTrue:
 	case forGood != "" || failed:
-		p.deriveFailure(v)
+		w.deriveFailure(v)
 	default:
-		p.set(v1beta1.ConditionReplicaFailure, false, v1beta1.ReasonNone, allRunningMessage)
+		w.set(v1beta1.ConditionReplicaFailure, false, v1beta1.ReasonNone, allRunningMessage)
 	}
 }
 
@@ -109,12 +109,12 @@ func failedForGood(l *ledger.Ledger) string {
 }
 
 // reportEnd completes the message of a job's end with the failure that ends it.
-func (p *writer) reportEnd() {
-	v := &p.Verdict
+func (w *writer) reportEnd() {
+	v := &w.Verdict
 	if !v.ByFailure {
 		return
 	}
-	message := p.lastFailure()
+	message := w.lastFailure()
 	if v.Message != "" {
 		message += ". " + v.Message
 	}
@@ -122,25 +122,25 @@ func (p *writer) reportEnd() {
 }
 
 // lastFailure returns what is known of the failure that ends a job: the failure of this reconcile, or the last one that was told.
-func (p *writer) lastFailure() string {
-	if len(p.Failures) > 0 {
-		return p.failure()
+func (w *writer) lastFailure() string {
+	if len(w.Failures) > 0 {
+		return w.failure()
 	}
-	if c := Condition(p.Job.Status.Conditions, v1beta1.ConditionReplicaFailure); c != nil && c.Status == metav1.ConditionTrue {
+	if c := Condition(w.Job.Status.Conditions, v1beta1.ConditionReplicaFailure); c != nil && c.Status == metav1.ConditionTrue {
 		return c.Message
 	}
-	return failedForGood(p.Ledger)
+	return failedForGood(w.Ledger)
 }
 
 // failure says what has failed in this reconcile: the first failure, and how many more. A job of thousands of pods loses them by the hundred. If the
 // job ends, and all its failures follow from one that was told before, it says that one.
-func (p *writer) failure() string {
-	f := &p.Failures[0]
-	if p.Verdict.EndsJob() && p.followsStored() {
-		return clauses(p.First.Summary, f.Then)
+func (w *writer) failure() string {
+	f := &w.Failures[0]
+	if w.Verdict.EndsJob() && w.followsStored() {
+		return clauses(w.First.Summary, f.Then)
 	}
 	told := clauses(f.Why, f.Then)
-	if n := len(p.Failures) - 1; n > 0 && (p.First == nil || f.Why != p.First.Summary) { // the summary counts them
+	if n := len(w.Failures) - 1; n > 0 && (w.First == nil || f.Why != w.First.Summary) { // the summary counts them
 		return fmt.Sprintf("%s (and %d more)", told, n)
 	}
 	return told

@@ -11,76 +11,76 @@ import (
 
 // reportFirst replaces the sentence about the first failure, wherever this reconcile tells it, by its summary. The summary also says how sure it is
 // that this was the first, and how many others failed.
-func (p *writer) reportFirst() {
-	p.status.FirstFailure = p.First
-	if p.First == nil || p.First.Why == "" {
+func (w *writer) reportFirst() {
+	w.status.FirstFailure = w.First
+	if w.First == nil || w.First.Why == "" {
 		return
 	}
-	p.Failures, p.Restarts = slices.Clone(p.Failures), slices.Clone(p.Restarts)
-	for i := range p.Failures {
-		p.Failures[i].Why = p.withSummary(p.Failures[i].Why)
+	w.Failures, w.Restarts = slices.Clone(w.Failures), slices.Clone(w.Restarts)
+	for i := range w.Failures {
+		w.Failures[i].Why = w.withSummary(w.Failures[i].Why)
 	}
-	for i := range p.Restarts {
-		p.Restarts[i].Why = p.withSummary(p.Restarts[i].Why)
+	for i := range w.Restarts {
+		w.Restarts[i].Why = w.withSummary(w.Restarts[i].Why)
 	}
-	p.reportRoot()
+	w.reportRoot()
 }
 
 // withSummary returns why something failed, or the summary of the first failure if it is that one.
-func (p *writer) withSummary(why string) string {
-	if why == p.First.Why {
-		return p.First.Summary
+func (w *writer) withSummary(why string) string {
+	if why == w.First.Why {
+		return w.First.Summary
 	}
 	return why
 }
 
 // reportRoot has the restart of all replicas tell the first failure, if the recorded failure follows from that one. The first failure is then not
 // recorded itself: its container has ended, but its pod has not.
-func (p *writer) reportRoot() {
-	if len(p.Restarts) != 1 || !p.Ledger.RestartsTogether() || p.First.Follows != "" {
+func (w *writer) reportRoot() {
+	if len(w.Restarts) != 1 || !w.Ledger.RestartsTogether() || w.First.Follows != "" {
 		return
 	}
-	e := &p.Restarts[0]
-	i := slices.IndexFunc(p.Failures, func(f Failure) bool { return f.Pod == e.Pod && f.Follows != "" })
+	e := &w.Restarts[0]
+	i := slices.IndexFunc(w.Failures, func(f Failure) bool { return f.Pod == e.Pod && f.Follows != "" })
 	if i < 0 {
 		return
 	}
-	p.Failures[i].Why, p.Failures[i].ReplicaFailure = p.First.Summary, p.First.ReplicaFailure
-	e.Why = p.First.Summary
+	w.Failures[i].Why, w.Failures[i].ReplicaFailure = w.First.Summary, w.First.ReplicaFailure
+	e.Why = w.First.Summary
 }
 
 // followsStored reports whether all failures of this reconcile follow from one that was told before.
-func (p *writer) followsStored() bool {
-	hasOwnCause := func(f Failure) bool { return f.Follows == "" || f.Pod == p.First.Pod }
-	return p.First != nil && p.First.Follows == "" && !slices.ContainsFunc(p.Failures, hasOwnCause)
+func (w *writer) followsStored() bool {
+	hasOwnCause := func(f Failure) bool { return f.Follows == "" || f.Pod == w.First.Pod }
+	return w.First != nil && w.First.Follows == "" && !slices.ContainsFunc(w.Failures, hasOwnCause)
 }
 
 // correctFirst corrects what was told before of the first failure, now that more is known.
-func (p *writer) correctFirst() {
-	if p.OldSummary == "" || p.First == nil {
+func (w *writer) correctFirst() {
+	if w.OldSummary == "" || w.First == nil {
 		return
 	}
-	for i := range p.status.Conditions {
-		if c := &p.status.Conditions[i]; !strings.Contains(c.Message, p.First.Summary) { // the old summary may be the beginning of the new one
-			c.Message = strings.Replace(c.Message, p.OldSummary, p.First.Summary, 1)
+	for i := range w.status.Conditions {
+		if c := &w.status.Conditions[i]; !strings.Contains(c.Message, w.First.Summary) { // the old summary may be the beginning of the new one
+			c.Message = strings.Replace(c.Message, w.OldSummary, w.First.Summary, 1)
 		}
 	}
-	before := p.Job.Status.FirstFailure
-	for i := range p.status.Failures {
-		if f := &p.status.Failures[i]; f.Pod == before.Pod && f.Time.Equal(before.Time) {
-			*f = p.First.ReplicaFailure
+	before := w.Job.Status.FirstFailure
+	for i := range w.status.Failures {
+		if f := &w.status.Failures[i]; f.Pod == before.Pod && f.Time.Equal(before.Time) {
+			*f = w.First.ReplicaFailure
 		}
 	}
 }
 
 // firstEvents tell that another failure came first than the one that was told before.
-func (p *writer) firstEvents() []Event {
-	before := p.Job.Status.FirstFailure
-	if p.OldSummary == "" || p.First == nil || before == nil || before.Pod == p.First.Pod {
+func (w *writer) firstEvents() []Event {
+	before := w.Job.Status.FirstFailure
+	if w.OldSummary == "" || w.First == nil || before == nil || before.Pod == w.First.Pod {
 		return nil
 	}
 	return []Event{NewEvent(true, v1beta1.ReasonErrorInPod,
-		fmt.Sprintf("%s. It was heard of late: what was told before as the first failure was that of Pod[%s].", p.First.Summary, before.Pod))}
+		fmt.Sprintf("%s. It was heard of late: what was told before as the first failure was that of Pod[%s].", w.First.Summary, before.Pod))}
 }
 
 // FirstSummary says which failure came first, how sure that is, and how many others failed.

@@ -12,19 +12,19 @@ import (
 )
 
 // replicaRow makes a replica's row in the status. It keeps what the stored row has of a pod that is gone.
-func (p *writer) replicaRow(t *roster.Type, rank int, phase v1beta1.ReplicaPhase) v1beta1.ReplicaStatus {
+func (w *writer) replicaRow(t *roster.Type, rank int, phase v1beta1.ReplicaPhase) v1beta1.ReplicaStatus {
 	pod := t.Pods[rank]
 	row := v1beta1.ReplicaStatus{Phase: phase}
 	if pod == nil {
-		row.Name = p.Roster.Names.Pod(t.Type, rank)
-		if before := p.rowsBefore()[row.Name]; before != nil && phase != v1beta1.ReplicaCreating {
+		row.Name = w.Roster.Names.Pod(t.Type, rank)
+		if before := w.rowsBefore()[row.Name]; before != nil && phase != v1beta1.ReplicaCreating {
 			row.UID, row.Containers = before.UID, before.Containers
 		}
 		return row
 	}
 	row.Name, row.UID = pod.Name, pod.UID
-	if !p.Roster.Names.Is(pod.Name, t.Type, rank) {
-		row.Name = p.Roster.Names.Pod(t.Type, rank)
+	if !w.Roster.Names.Is(pod.Name, t.Type, rank) {
+		row.Name = w.Roster.Names.Pod(t.Type, rank)
 	}
 	row.Containers = slices.Grow(row.Containers, len(pod.Status.ContainerStatuses)) // stays nil without any
 	for _, c := range t.Pod(rank).AtOwnEnd().Status.ContainerStatuses {
@@ -45,24 +45,24 @@ func containerRow(c corev1.ContainerStatus) v1beta1.ContainerStatus {
 }
 
 // rowsBefore returns the rows of the stored status by name.
-func (p *writer) rowsBefore() map[string]*v1beta1.ReplicaStatus {
-	if p.before != nil {
-		return p.before
+func (w *writer) rowsBefore() map[string]*v1beta1.ReplicaStatus {
+	if w.before != nil {
+		return w.before
 	}
-	p.before = map[string]*v1beta1.ReplicaStatus{}
-	for i := range p.Job.Status.Tasks {
-		for j := range p.Job.Status.Tasks[i].Replicas {
-			r := &p.Job.Status.Tasks[i].Replicas[j]
-			p.before[r.Name] = r
+	w.before = map[string]*v1beta1.ReplicaStatus{}
+	for i := range w.Job.Status.Tasks {
+		for j := range w.Job.Status.Tasks[i].Replicas {
+			r := &w.Job.Status.Tasks[i].Replicas[j]
+			w.before[r.Name] = r
 		}
 	}
-	return p.before
+	return w.before
 }
 
 // keepRows takes the stored rows of a type if they are equal. So the later comparison with the stored status finds the same memory, and takes no time.
-func (p *writer) keepRows(row *v1beta1.TaskStatus) {
-	for i := range p.Job.Status.Tasks {
-		old := &p.Job.Status.Tasks[i]
+func (w *writer) keepRows(row *v1beta1.TaskStatus) {
+	for i := range w.Job.Status.Tasks {
+		old := &w.Job.Status.Tasks[i]
 		if old.Type == row.Type && slices.EqualFunc(old.Replicas, row.Replicas, sameRow) {
 			row.Replicas = old.Replicas
 		}

@@ -68,34 +68,34 @@ type writer struct {
 
 // Of makes the status of a job after a reconcile, and the events that it justifies. Without news, Of returns the stored status and no events.
 func Of(f Findings) (s v1beta1.GenericJobStatus, events []Event, news bool) {
-	p := &writer{Findings: f, status: copyOf(&f.Job.Status)}
-	p.status.ObservedGeneration = f.Job.Generation
+	w := &writer{Findings: f, status: copyOf(&f.Job.Status)}
+	w.status.ObservedGeneration = f.Job.Generation
 	if f.Job.Status.CompletionTime == nil { // the ledger of a finished job is closed, and stays as its operator has written it
-		p.status.LedgerVersion = v1beta1.LedgerVersion
-		f.Ledger.Save(&p.status, f.Now)
-		p.status.NoProgress = f.NoProgress
+		w.status.LedgerVersion = v1beta1.LedgerVersion
+		f.Ledger.Save(&w.status, f.Now)
+		w.status.NoProgress = f.NoProgress
 	} else if f.First != f.Job.Status.FirstFailure {
-		p.status.History = f.Ledger.History()
+		w.status.History = f.Ledger.History()
 	}
 	switch {
 	case f.Verdict.EndsJob():
-		p.status.CompletionTime = &metav1.Time{Time: f.Now}
-		p.status.Phase = v1beta1.JobFailed
+		w.status.CompletionTime = &metav1.Time{Time: f.Now}
+		w.status.Phase = v1beta1.JobFailed
 		if f.Verdict.Course == verdict.Succeed {
-			p.status.Phase = v1beta1.JobSucceeded
+			w.status.Phase = v1beta1.JobSucceeded
 		}
 	case f.Ledger.WasResumed():
-		p.status.Phase = v1beta1.JobResuming
+		w.status.Phase = v1beta1.JobResuming
 	}
 	if f.Progress != nil {
-		p.status.Progress = f.Progress
+		w.status.Progress = f.Progress
 	}
-	p.reportFirst()
-	p.reportEnd()
-	p.keepFailures()
-	p.derive()
-	p.correctFirst()
-	return p.close()
+	w.reportFirst()
+	w.reportEnd()
+	w.keepFailures()
+	w.derive()
+	w.correctFirst()
+	return w.close()
 }
 
 // Unreadable makes the status of a job whose ledger cannot be read: it tells the problem and its remedy. Nothing else is safe for such a job, because somebody
@@ -114,18 +114,18 @@ func Unreadable(job *v1beta1.GenericJob, problem, remedy string, now time.Time) 
 }
 
 // close dates the status if it says anything new.
-func (p *writer) close() (v1beta1.GenericJobStatus, []Event, bool) {
-	if hasReady(&p.Job.Status) {
-		SetReady(&p.status, p.Now)
+func (w *writer) close() (v1beta1.GenericJobStatus, []Event, bool) {
+	if hasReady(&w.Job.Status) {
+		SetReady(&w.status, w.Now)
 	}
-	if equality.Semantic.DeepEqual(p.Job.Status, p.status) {
-		return p.Job.Status, nil, false
+	if equality.Semantic.DeepEqual(w.Job.Status, w.status) {
+		return w.Job.Status, nil, false
 	}
-	now := metav1.NewMicroTime(p.Now)
-	p.status.LastUpdateTime = &now
-	SetReady(&p.status, p.Now)
-	p.setGoodput()
-	return p.status, p.events(), true
+	now := metav1.NewMicroTime(w.Now)
+	w.status.LastUpdateTime = &now
+	SetReady(&w.status, w.Now)
+	w.setGoodput()
+	return w.status, w.events(), true
 }
 
 // copyOf returns a copy that may be changed, except Tasks and Ledger. These are large, so they are shared, and a reconcile replaces them as a whole.
@@ -144,21 +144,21 @@ var unfinishedPhases = []v1beta1.JobPhase{
 
 // derivePhase derives the phase of a job that has not finished from its pods. The phase stays Running while replicas are replaced: the counts and the
 // condition Running show that.
-func (p *writer) derivePhase() {
-	if p.Verdict.IsOver() {
+func (w *writer) derivePhase() {
+	if w.Verdict.IsOver() {
 		return
 	}
-	running, gone := p.unfinishedPods()
-	phase := &p.status.Phase
+	running, gone := w.unfinishedPods()
+	phase := &w.status.Phase
 	if !slices.Contains(unfinishedPhases, *phase) {
 		*phase = "" // there is none yet, or somebody has written an unknown one
 	}
-	switch course := p.Verdict.Course; {
-	case p.Verdict.StopsPods():
-		p.stopPhase(gone)
+	switch course := w.Verdict.Course; {
+	case w.Verdict.StopsPods():
+		w.stopPhase(gone)
 	case course == verdict.Run && running:
 		*phase = v1beta1.JobRunning
-	case *phase == v1beta1.JobPaused && p.status.Mode == spec.ModePaused:
+	case *phase == v1beta1.JobPaused && w.status.Mode == spec.ModePaused:
 		// It stays Paused, so that the CRD lets users correct the spec.
 	case *phase == "", *phase == v1beta1.JobPaused, *phase == v1beta1.JobUnknown:
 		*phase = v1beta1.JobPending
@@ -166,20 +166,20 @@ func (p *writer) derivePhase() {
 }
 
 // stopPhase sets the phase of a job whose pods are being stopped. The phase changes when the last pod is gone.
-func (p *writer) stopPhase(gone bool) {
+func (w *writer) stopPhase(gone bool) {
 	switch {
-	case !gone && p.status.Phase != "" && p.status.Phase != v1beta1.JobUnknown: // a job that was Unknown is known again, so it gets a phase
-	case gone && p.Verdict.Course == verdict.Pause:
-		p.status.Phase = v1beta1.JobPaused
+	case !gone && w.status.Phase != "" && w.status.Phase != v1beta1.JobUnknown: // a job that was Unknown is known again, so it gets a phase
+	case gone && w.Verdict.Course == verdict.Pause:
+		w.status.Phase = v1beta1.JobPaused
 	default:
-		p.status.Phase = v1beta1.JobPending
+		w.status.Phase = v1beta1.JobPending
 	}
 }
 
 // unfinishedPods reports whether all replicas that have not finished run, and whether all their pods are gone, and those of ranks that were scaled away.
-func (p *writer) unfinishedPods() (running, gone bool) {
-	running, gone = true, len(p.Roster.ScaledDown) == 0
-	for t, rank := range p.Roster.Replicas() {
+func (w *writer) unfinishedPods() (running, gone bool) {
+	running, gone = true, len(w.Roster.ScaledDown) == 0
+	for t, rank := range w.Roster.Replicas() {
 		pod := t.Pods[rank]
 		switch {
 		case t.HasFinished(rank):
@@ -187,7 +187,7 @@ func (p *writer) unfinishedPods() (running, gone bool) {
 			running = false
 		default:
 			gone = false
-			running = running && pod.Status.Phase == corev1.PodRunning && p.Roster.State(t, rank) == podstate.Alive
+			running = running && pod.Status.Phase == corev1.PodRunning && w.Roster.State(t, rank) == podstate.Alive
 		}
 	}
 	return running, gone

@@ -9,13 +9,13 @@ import (
 
 // setGoodput sets the share of the job's time that was productive until now. That time passes is no news, so this is set only in a status that is written
 // anyway.
-func (p *writer) setGoodput() {
-	if p.status.Time == nil {
+func (w *writer) setGoodput() {
+	if w.status.Time == nil {
 		return
 	}
-	t := *p.status.Time
-	t.Goodput = Goodput(TimeUntil(&t, p.Now), t.Recomputed)
-	p.status.Time = &t
+	t := *w.status.Time
+	t.Goodput = Goodput(TimeUntil(&t, w.Now), t.Recomputed)
+	w.status.Time = &t
 }
 
 // TimeUntil returns the shares of a job's time until now, including the interval that is still open.

@@ -37,49 +37,49 @@ type view struct {
 }
 
 // derive derives what the status shows of the pods: rows, counts, phase and conditions.
-func (p *writer) derive() {
+func (w *writer) derive() {
 	v := view{allRun: true}
 	total, finished, containers := 0, 0, 0
-	auxiliary := p.Ledger.AuxiliaryReplicas()
-	for _, a := range p.Ledger.Accounts() {
+	auxiliary := w.Ledger.AuxiliaryReplicas()
+	for _, a := range w.Ledger.Accounts() {
 		total, finished = total+a.N, finished+a.SucceededCount()+a.FailedCount()
 	}
-	p.status.Aggregate = v1beta1.Aggregate{}
-	p.status.Tasks = make([]v1beta1.TaskStatus, 0, len(p.Roster.Types))
-	for i := range p.Roster.Types {
-		t := &p.Roster.Types[i]
+	w.status.Aggregate = v1beta1.Aggregate{}
+	w.status.Tasks = make([]v1beta1.TaskStatus, 0, len(w.Roster.Types))
+	for i := range w.Roster.Types {
+		t := &w.Roster.Types[i]
 		task := v1beta1.TaskStatus{Type: t.Type, RestartCount: t.Restarts()}
 		for rank, pod := range t.Pods {
-			phase := p.replicaPhase(t, rank, pod)
+			phase := w.replicaPhase(t, rank, pod)
 			if !t.Auxiliary {
-				count(&p.status.Aggregate, phase)
+				count(&w.status.Aggregate, phase)
 			}
-			v.add(p.Roster, t, rank, phase)
-			if p.status.RowsOmitted || total > maxRows && !needsAttention(phase) {
+			v.add(w.Roster, t, rank, phase)
+			if w.status.RowsOmitted || total > maxRows && !needsAttention(phase) {
 				continue
 			}
-			r := p.replicaRow(t, rank, phase)
+			r := w.replicaRow(t, rank, phase)
 			if containers += len(r.Containers); containers > maxContainerRows {
 				r.Containers = nil
 			}
 			task.Replicas = append(task.Replicas, r)
 		}
-		if total > maxRows && len(task.Replicas) > maxRows/len(p.Roster.Types) {
-			task.Replicas = task.Replicas[:maxRows/len(p.Roster.Types)]
+		if total > maxRows && len(task.Replicas) > maxRows/len(w.Roster.Types) {
+			task.Replicas = task.Replicas[:maxRows/len(w.Roster.Types)]
 		}
-		p.keepRows(&task)
-		p.status.Tasks = append(p.status.Tasks, task)
+		w.keepRows(&task)
+		w.status.Tasks = append(w.status.Tasks, task)
 	}
-	p.status.Running = p.runningOf(total - finished - auxiliary)
-	p.derivePhase()
-	p.reportAvoided(&v)
-	p.deriveConditions(v)
+	w.status.Running = w.runningOf(total - finished - auxiliary)
+	w.derivePhase()
+	w.reportAvoided(&v)
+	w.deriveConditions(v)
 }
 
 // runningOf prints how many of the unfinished replicas run. For a job that is over it prints how many were left running, if any were.
-func (p *writer) runningOf(unfinished int) string {
-	switch running := p.status.Aggregate.Running; {
-	case !p.Verdict.IsOver():
+func (w *writer) runningOf(unfinished int) string {
+	switch running := w.status.Aggregate.Running; {
+	case !w.Verdict.IsOver():
 		return fmt.Sprintf("%d/%d", running, unfinished)
 	case running > 0:
 		return fmt.Sprintf("%d left", running)
@@ -89,8 +89,8 @@ func (p *writer) runningOf(unfinished int) string {
 }
 
 // replicaPhase returns the phase of a replica in the status. The ledger goes before the pod: a replica that has succeeded stays succeeded when its pod is gone.
-func (p *writer) replicaPhase(t *roster.Type, rank int, pod *corev1.Pod) v1beta1.ReplicaPhase {
-	none := p.noPodFollows()
+func (w *writer) replicaPhase(t *roster.Type, rank int, pod *corev1.Pod) v1beta1.ReplicaPhase {
+	none := w.noPodFollows()
 	switch {
 	case t.HasSucceeded(rank):
 		return v1beta1.ReplicaSucceeded
@@ -98,7 +98,7 @@ func (p *writer) replicaPhase(t *roster.Type, rank int, pod *corev1.Pod) v1beta1
 		return v1beta1.ReplicaFailed
 	case pod == nil && none:
 		return v1beta1.ReplicaDeleted
-	case pod == nil || !none && p.Roster.IsToBeReplaced(t, rank):
+	case pod == nil || !none && w.Roster.IsToBeReplaced(t, rank):
 		return v1beta1.ReplicaCreating
 	case pod.Status.Phase == corev1.PodPending && !podstate.IsScheduled(pod), pod.Status.Phase == "":
 		return v1beta1.ReplicaCreating
@@ -108,9 +108,9 @@ func (p *writer) replicaPhase(t *roster.Type, rank int, pod *corev1.Pod) v1beta1
 }
 
 // noPodFollows reports whether a replica without a pod gets none, as long as the verdict stays.
-func (p *writer) noPodFollows() bool {
-	blockedInPause := p.Verdict.Course == verdict.Block && p.Job.Status.Phase == v1beta1.JobPaused
-	return blockedInPause || p.Verdict.IsOver() || p.Verdict.Course == verdict.Pause
+func (w *writer) noPodFollows() bool {
+	blockedInPause := w.Verdict.Course == verdict.Block && w.Job.Status.Phase == v1beta1.JobPaused
+	return blockedInPause || w.Verdict.IsOver() || w.Verdict.Course == verdict.Pause
 }
 
 func count(a *v1beta1.Aggregate, phase v1beta1.ReplicaPhase) {

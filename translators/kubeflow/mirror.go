@@ -64,7 +64,7 @@ type conditionList struct {
 	job    client.Object
 	status *v1beta1.GenericJobStatus
 	shown  []kubeflow.JobCondition // the conditions that the job has
-	leads  bool                    // Kubeflow would call the job running; see leads
+	leads  bool                    // Kubeflow would call the job running; see countsAsRunning
 	begun  bool                    // the containers of some pod have started
 	out    []kubeflow.JobCondition // the conditions that it gets
 }

@@ -71,6 +71,9 @@ type AvoidedNode struct {
 	Until *metav1.Time `json:"until,omitempty"`
 }
 
+// IsLost reports whether the node is avoided only because it does not answer.
+func (n AvoidedNode) IsLost() bool { return n.Until == nil && n.Reason != AvoidCondition }
+
 // NodeFailures are failures of a job on one node that still count.
 type NodeFailures struct {
 	// node is the name of the node.

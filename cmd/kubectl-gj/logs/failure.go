@@ -25,7 +25,7 @@ func First(f *jobs.Family) *Failure {
 	var all []Failure
 	for _, pod := range f.Pods {
 		if pod.Status.Phase == corev1.PodFailed && pod.DeletionTimestamp == nil {
-			all = append(all, Failure{podstate.Pod{Pod: pod, Template: templateOf(f, pod)}.AtOwnEnd().Record(), pod})
+			all = append(all, Failure{podstate.Pod{Pod: pod, Template: templateOf(f, pod)}.AtOwnEnd().Failure(), pod})
 		}
 	}
 	for _, failure := range f.Status().Failures {

@@ -9,8 +9,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/status"
 )
 
-// Account is what the job's time was spent on.
-type Account struct {
+// TimeAccount is what the job's time was spent on.
+type TimeAccount struct {
 	Total, Goodput, Basis, Recomputed, Desc string
 	// Unknown says that steps may have been done again of which nobody knows how many.
 	Unknown bool
@@ -43,7 +43,7 @@ var bases = map[v1beta1.TimeBasis]string{
 var parts = append([]v1beta1.TimeCause{v1beta1.TimeProductive}, append(losses, v1beta1.TimeQueued, v1beta1.TimeStarting, v1beta1.TimePaused)...)
 
 // accountOf returns what an account says until now; nil if there is none.
-func accountOf(t *v1beta1.JobTime, now time.Time) *Account {
+func accountOf(t *v1beta1.JobTime, now time.Time) *TimeAccount {
 	if t == nil {
 		return nil
 	}
@@ -51,7 +51,7 @@ func accountOf(t *v1beta1.JobTime, now time.Time) *Account {
 	if shares.Total <= 0 {
 		return nil
 	}
-	a := &Account{Total: jobs.Spell(shares.Total), Goodput: percent(max(0, shares.Productive-t.Recomputed), shares.Total), Basis: bases[t.Basis],
+	a := &TimeAccount{Total: jobs.Spell(shares.Total), Goodput: percent(max(0, shares.Productive-t.Recomputed), shares.Total), Basis: bases[t.Basis],
 		Bar: Bar{Width: pageWidth, Height: 46, Top: 4, Tall: 38, Text: 28}}
 	if t.Recomputed > 0 {
 		a.Recomputed = jobs.Spell(t.Recomputed)

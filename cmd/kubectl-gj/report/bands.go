@@ -30,7 +30,7 @@ func rows(list []replica) (out []row) {
 	told := 0
 	for _, r := range list {
 		own := len(list) <= many
-		if !own && told < mostTold && slices.ContainsFunc(r.marks, func(m mark) bool { return m.told }) {
+		if !own && told < mostTold && slices.ContainsFunc(r.marks, func(m badge) bool { return m.told }) {
 			own = true
 			told++
 		}

@@ -62,7 +62,7 @@ func (m *markup) row(r *Row) {
 	m.put("<text class=\"small\" x=\"%s\" y=\"%s\">%s<title>%s</title></text>\n", lineLeft+lineWidth+8, r.Text, r.Now, r.Title)
 }
 
-func (m *markup) account(a *Account) {
+func (m *markup) account(a *TimeAccount) {
 	m.put("<figure>\n")
 	m.drawing("account", a.Bar.Width, a.Bar.Height, "What the time was spent on", a.Desc)
 	m.bar(a)
@@ -89,7 +89,7 @@ func (m *markup) account(a *Account) {
 }
 
 // bar draws an account.
-func (m *markup) bar(a *Account) {
+func (m *markup) bar(a *TimeAccount) {
 	for _, p := range a.Parts {
 		m.put("<path class=\"s %s\" d=\"M%s %sh%sv%sh-%sz\"><title>%s</title></path>\n", p.Is, p.X, a.Bar.Top, p.Width, a.Bar.Tall, p.Width, p.Title)
 	}

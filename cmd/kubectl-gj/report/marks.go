@@ -15,8 +15,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
-// mark is something that happened to a replica at a time. Its letter says what, so that no colour is needed.
-type mark struct {
+// badge is something that happened to a replica at a time. Its letter says what, so that no colour is needed.
+type badge struct {
 	pod    string
 	at     time.Time
 	letter letter
@@ -52,14 +52,14 @@ var letters = []struct {
 var ofKind = map[v1beta1.HistoryKind]letter{v1beta1.HistoryFailure: letterFirst, v1beta1.HistoryHang: letterHang, v1beta1.HistoryDisruption: letterDisruption, v1beta1.HistoryNodeLost: letterNode}
 
 // marks returns what is known to have happened to replicas, by the names of these. What the history, the failures and the pods tell of one end is told once.
-func (in *Input) marks() map[string][]mark {
-	f, out := in.Family, map[string][]mark{}
+func (in *Input) marks() map[string][]badge {
+	f, out := in.Family, map[string][]badge{}
 	for _, m := range append(in.told(), ofPods(f)...) {
 		if m.at.IsZero() || m.pod == "" {
 			continue
 		}
 		name := logs.Failure{ReplicaFailure: v1beta1.ReplicaFailure{Pod: m.pod}}.Replica(f)
-		if !slices.ContainsFunc(out[name], func(have mark) bool { return have.at.Unix() == m.at.Unix() }) {
+		if !slices.ContainsFunc(out[name], func(have badge) bool { return have.at.Unix() == m.at.Unix() }) {
 			out[name] = append(out[name], m)
 		}
 	}
@@ -67,32 +67,32 @@ func (in *Input) marks() map[string][]mark {
 }
 
 // told returns the marks of what the status tells.
-func (in *Input) told() (out []mark) {
+func (in *Input) told() (out []badge) {
 	s := in.Family.Status()
 	if first := s.FirstFailure; first != nil && first.Time != nil {
-		out = append(out, mark{first.Pod, first.Time.Time, letterFirst, "failed first: " + tree.Describe(first.ReplicaFailure), true})
+		out = append(out, badge{first.Pod, first.Time.Time, letterFirst, "failed first: " + tree.Describe(first.ReplicaFailure), true})
 	}
 	if in.History != nil {
 		for _, e := range in.History.Entries {
 			if letter, ok := ofKind[e.Kind]; ok {
-				out = append(out, mark{e.Pod, e.Begin.Time, letter, wordsOf(&e), true})
+				out = append(out, badge{e.Pod, e.Begin.Time, letter, wordsOf(&e), true})
 			}
 		}
 	}
 	for _, r := range s.Failures {
 		if r.Time != nil {
-			out = append(out, mark{r.Pod, r.Time.Time, letterFailure, tree.Describe(r), true})
+			out = append(out, badge{r.Pod, r.Time.Time, letterFailure, tree.Describe(r), true})
 		}
 	}
 	return out
 }
 
 // ofPods returns the marks of pods that have failed and are still there.
-func ofPods(f *jobs.Family) (out []mark) {
+func ofPods(f *jobs.Family) (out []badge) {
 	for _, pod := range f.Pods {
 		if pod.Status.Phase == corev1.PodFailed {
 			p := podstate.Pod{Pod: pod, Template: &corev1.PodTemplateSpec{Spec: pod.Spec}}
-			out = append(out, mark{pod.Name, p.EndedAt(), letterFailure, tree.Describe(p.AtOwnEnd().Record()), false})
+			out = append(out, badge{pod.Name, p.EndedAt(), letterFailure, tree.Describe(p.AtOwnEnd().Failure()), false})
 		}
 	}
 	return out

@@ -34,7 +34,7 @@ type Page struct {
 	// Why says in a paragraph what the job waits for or died of; Do says what to do.
 	Why, Do  string
 	Timeline *Timeline
-	Account  *Account
+	Account  *TimeAccount
 	First    *FirstFailure
 	Failures []FailureRow
 	Between  *Between

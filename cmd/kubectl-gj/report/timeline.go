@@ -45,7 +45,7 @@ type Row struct {
 	Y, Tall, Text    px // Text is where its words stand
 	Name, Now, Title string
 	Shapes           []Shape
-	Marks            []Mark
+	Marks            []Badge
 }
 
 // Shape is a piece of a row in one state, or several of them.
@@ -55,8 +55,8 @@ type Shape struct {
 	Title string
 }
 
-// Mark is something that happened to a replica.
-type Mark struct {
+// Badge is something that happened to a replica.
+type Badge struct {
 	X, Y, Text px
 	Letter     letter
 	Title      string
@@ -204,10 +204,10 @@ func (d *drawing) shares(r row, y, tall px) (out []Shape) {
 const merged px = 14
 
 // marks draws what happened to replicas of a row.
-func (d *drawing) marks(r row, y, tall px) (out []Mark) {
+func (d *drawing) marks(r row, y, tall px) (out []Badge) {
 	for i := range slices.Backward(letters) {
 		is := letters[i].letter
-		var last *Mark
+		var last *Badge
 		n, first, who := 0, "", map[string]bool{}
 		for _, m := range ofLetter(r, is) {
 			if x := d.x(m.at); last != nil && x-last.X < merged {
@@ -218,7 +218,7 @@ func (d *drawing) marks(r row, y, tall px) (out []Mark) {
 			}
 			n, first, who = 1, clock(m.at), map[string]bool{m.who: true}
 			d.used[string(is)] = true
-			out = append(out, Mark{X: d.x(m.at), Y: y + tall/2, Text: y + tall/2 + 3.5, Letter: is, Title: m.who + " at " + clock(m.at) + ": " + m.text})
+			out = append(out, Badge{X: d.x(m.at), Y: y + tall/2, Text: y + tall/2 + 3.5, Letter: is, Title: m.who + " at " + clock(m.at) + ": " + m.text})
 			last = &out[len(out)-1]
 		}
 	}
@@ -235,7 +235,7 @@ func several(times, replicas int, words, first string) string {
 
 // happened is a mark with its replica.
 type happened struct {
-	mark
+	badge
 	who string
 }
 

@@ -225,7 +225,7 @@ func before(f *jobs.Family, pod *corev1.Pod, b Branch) string {
 // lastFailure returns how a replica that has failed did so.
 func lastFailure(f *jobs.Family, t *roster.Type, rank int) string {
 	if pod := t.Pods[rank]; pod != nil && pod.Status.Phase == corev1.PodFailed {
-		return Describe(t.Pod(rank).AtOwnEnd().Record())
+		return Describe(t.Pod(rank).AtOwnEnd().Failure())
 	}
 	if failure := failureOf(f, spec.PodName(f.GenericJob, t.Type, rank)); failure != nil {
 		return Describe(*failure)

@@ -25,8 +25,8 @@ func (w *wrapper) holdEnd(code int) {
 	w.holdExpired, w.draining = time.After(w.hold), true
 }
 
-// release forgets the held end of an attempt that is over, and clears its termination message.
-func (w *wrapper) release() {
+// forgetHeldEnd forgets the held end of an attempt that is over, and clears its termination message.
+func (w *wrapper) forgetHeldEnd() {
 	if w.heldEnd == nil {
 		return
 	}

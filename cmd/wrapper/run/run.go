@@ -141,7 +141,7 @@ func (w *wrapper) obey() {
 		w.stopWithin(w.grace)
 	case w.child == 0 && w.hasYetToRun(o):
 		w.reachedAttempt = o.Attempt
-		w.release()
+		w.forgetHeldEnd()
 		if o.Go >= o.Attempt && !w.awaitsStart() {
 			w.start(o)
 		}

@@ -18,7 +18,7 @@ import (
 //	stopping  stopWithin                                       finishStop         an order, or a developer, has asked the code to end
 //	hung      endHungCode                                      finishStop         the code was found to hang, and is ended
 //	draining  childEnded, holdEnd                              finishStop         the command has ended; other processes of the code may run
-//	heldEnd   holdEnd                                          release            the code has failed, and the wrapper waits for an order
+//	heldEnd   holdEnd                                          forgetHeldEnd      the code has failed, and the wrapper waits for an order
 //	podEnds   endWithPod                                       -                  a signal has said that the pod ends
 //	over      loop, endWithPod, childEnded, finishStop, fail   -                  the wrapper ends, with exitCode
 //

@@ -152,7 +152,7 @@ var ofFeatures = []mutant{
 	{"a clock that is set back takes time back", "kernel/ledger/time.go",
 		"\tif n <= 0 {", "\tif n == 0 {"},
 	{"the end of a job ends no interval", "kernel/time.go",
-		"\tif v.EndsJob() {\n\t\tdraft.EndTime(w.Now)", "\tif v.Course == verdict.Fail {\n\t\tdraft.EndTime(w.Now)"},
+		"\tif v.EndsJob() {\n\t\tdraft.CloseTime(w.Now)", "\tif v.Course == verdict.Fail {\n\t\tdraft.CloseTime(w.Now)"},
 	{"time is kept from the first pod on", "kernel/ledger/time.go",
 		"since = created\n", "since = now\n"},
 	{"accelerators are counted as replicas", "kernel/ledger/time.go",

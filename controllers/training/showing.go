@@ -24,7 +24,7 @@ import (
 // What a training job shows, beside what its GenericJob says.
 
 // mirrorOf returns the status of the GenericJob as what the job shows. If current is true, that status belongs to the job's present spec, and the job's observedGeneration says so.
-func (r *Reconciler) mirrorOf(job client.Object, have *v1beta1.GenericJob, current bool) outcome {
+func (r *Reconciler) mirrorOf(job client.Object, have *v1beta1.GenericJob, current bool) showing {
 	status := have.Status.DeepCopy()
 	if status.Phase == "" {
 		status.Phase = v1beta1.JobPending
@@ -33,11 +33,11 @@ func (r *Reconciler) mirrorOf(job client.Object, have *v1beta1.GenericJob, curre
 	if current {
 		status.ObservedGeneration = job.GetGeneration()
 	}
-	return outcome{status: status}
+	return showing{status: status}
 }
 
 // fail ends a job that cannot be compiled, or whose GenericJob the apiserver calls invalid.
-func (r *Reconciler) fail(job client.Object, invalid error) outcome {
+func (r *Reconciler) fail(job client.Object, invalid error) showing {
 	message := invalid.Error()
 	now := r.Clock.Now()
 	s := &v1beta1.GenericJobStatus{
@@ -50,12 +50,12 @@ func (r *Reconciler) fail(job client.Object, invalid error) outcome {
 		s.Conditions = append(s.Conditions, undated(c, holds, reasonFor(invalid), message))
 	}
 	status.SetReady(s, time.Time{})
-	return outcome{status: s, neverStarted: true}
+	return showing{status: s, neverStarted: true}
 }
 
 // block shows that the job waits for something that the user can correct. The job goes on by itself then. If only an edit of the job corrects it,
 // observedGeneration is that of the present spec. It is not while code may be about to start: see isCompiledOtherwise.
-func (r *Reconciler) block(job client.Object, have *v1beta1.GenericJob, reason, message string) outcome {
+func (r *Reconciler) block(job client.Object, have *v1beta1.GenericJob, reason, message string) showing {
 	s := &v1beta1.GenericJobStatus{Phase: v1beta1.JobPending, Conditions: []v1beta1.JobCondition{
 		undated(v1beta1.ConditionInitialized, false, reason, message),
 		undated(v1beta1.ConditionRunning, false, reason, message),
@@ -70,33 +70,33 @@ func (r *Reconciler) block(job client.Object, have *v1beta1.GenericJob, reason, 
 	}
 	s.LastUpdateTime = &metav1.MicroTime{Time: r.Clock.Now()}
 	status.Block(s, time.Time{}, reason, message)
-	return outcome{status: s, events: []kernel.Event{{Warning: true, Reason: reason, Message: message}}}
+	return showing{status: s, events: []kernel.Event{{Warning: true, Reason: reason, Message: message}}}
 }
 
 // failUnlessRunning fails a job that cannot be run, unless it has a GenericJob that the cache does not show yet. Such a GenericJob was compiled from an earlier
 // spec, and goes on.
-func (r *Reconciler) failUnlessRunning(ctx context.Context, job client.Object, invalid error) (outcome, error) {
+func (r *Reconciler) failUnlessRunning(ctx context.Context, job client.Object, invalid error) (showing, error) {
 	_, err := calls.GetLive(ctx, r.Live, job, calls.GVKGenericJob)
 	switch {
 	case apierrors.IsNotFound(err):
 		return r.fail(job, invalid), nil
 	case err != nil:
-		return outcome{}, fmt.Errorf("look for the GenericJob of %s %s/%s: %w", r.Kind.Kind, job.GetNamespace(), job.GetName(), err)
+		return showing{}, fmt.Errorf("look for the GenericJob of %s %s/%s: %w", r.Kind.Kind, job.GetNamespace(), job.GetName(), err)
 	default:
-		return outcome{requeueAfter: calls.RetrySoon}, nil
+		return showing{requeueAfter: calls.RetrySoon}, nil
 	}
 }
 
 // showRefusal shows what the apiserver refuses. If the apiserver calls the GenericJob invalid, a job that has never run fails. Otherwise the operator tries
 // again, in the end once a minute. No event tells it that a quota has room, that a policy has changed, or that a name is free. An error that is no
 // refusal is returned; if it lasts, it is shown like one.
-func (r *Reconciler) showRefusal(ctx context.Context, job client.Object, have *v1beta1.GenericJob, err error) (outcome, error) {
+func (r *Reconciler) showRefusal(ctx context.Context, job client.Object, have *v1beta1.GenericJob, err error) (showing, error) {
 	var refusal *calls.RefusalError
 	sure := errors.As(err, &refusal)
 	r.Counts.CountFailedCall(r.Kind, metrics.ObjectGenericJob, reasonOf(refusal))
 	if !sure {
 		if !r.Memory.Of(job).failing.Lasts(r.Clock.Now()) {
-			return outcome{}, err
+			return showing{}, err
 		}
 		refusal = &calls.RefusalError{Refusal: kernel.Refusal{Reason: v1beta1.ReasonCreateFailed, Message: err.Error()}}
 	}
@@ -104,14 +104,14 @@ func (r *Reconciler) showRefusal(ctx context.Context, job client.Object, have *v
 		return r.failUnlessRunning(ctx, job, r.refusedSpecError(refusal.Message))
 	}
 	reason := refusal.Reason
-	next := ": the operator keeps trying. Free what is short, have the policy or webhook changed that is in the way, or delete the job."
+	message := refusal.Message + ": the operator keeps trying. Free what is short, have the policy or webhook changed that is in the way, or delete the job."
 	switch reason {
 	case v1beta1.ReasonNameConflict:
-		next = ": it is left alone, as it may be somebody else's. Delete it, and the job goes on by itself; or give the job another name."
+		message = status.NameTaken(refusal.Message)
 	case v1beta1.ReasonCreateInvalid:
 		reason = v1beta1.ReasonCreateFailed
 	}
-	out := r.block(job, have, reason, refusal.Message+next)
+	out := r.block(job, have, reason, message)
 	out.requeueAfter = min(max(r.Clock.Now().Sub(job.GetCreationTimestamp().Time), time.Second), time.Minute)
 	out.refused = true
 	return out, nil

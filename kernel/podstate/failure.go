@@ -11,8 +11,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/text"
 )
 
-// Record returns what a status keeps of a failure, without its cause, which takes longer to find.
-func (p Pod) Record() v1beta1.ReplicaFailure {
+// Failure returns what a status keeps of a failure, without its cause, which takes longer to find.
+func (p Pod) Failure() v1beta1.ReplicaFailure {
 	r := v1beta1.ReplicaFailure{Pod: p.Name, Node: p.Spec.NodeName, Reason: text.Cut(p.Status.Reason, text.MaxReason), Message: text.Cut(p.Status.Message, text.MaxWords)}
 	if t := p.EndedAt(); !t.IsZero() {
 		r.Time = &metav1.Time{Time: t}
@@ -43,9 +43,9 @@ func number(text string) *int32 {
 	return ptr.To(int32(n))
 }
 
-// RecordWithCause returns what a status keeps of a failure.
-func (p Pod) RecordWithCause() v1beta1.ReplicaFailure {
-	r := p.Record()
+// FailureWithCause returns what a status keeps of a failure.
+func (p Pod) FailureWithCause() v1beta1.ReplicaFailure {
+	r := p.Failure()
 	r.Cause = p.CauseOf(&r)
 	return r
 }
