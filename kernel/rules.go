@@ -84,24 +84,23 @@ func specIsInvalid(f facts) verdict.Verdict {
 	if problem == "" || begun && f.failingRule != "" {
 		return verdict.Verdict{}
 	}
-	course := courseOfInvalid(begun, pauses)
-	if wait := waitsForKueue(f); course == verdict.Block && wait.Reason == v1beta1.ReasonEvicted {
-		return wait
-	}
-	return verdict.Verdict{Course: course, Reason: v1beta1.ReasonInvalidSpec, Message: problem}
+	return verdictOnInvalid(f, begun, problem)
 }
 
-// courseOfInvalid returns what becomes of a job whose spec cannot run. A job that has begun was edited in a pause, or before its code started. Such a mistake
-// must not lose what has run so far.
-func courseOfInvalid(begun, pauses bool) verdict.Course {
+// verdictOnInvalid returns what becomes of a job whose spec cannot run. A job that has begun was edited in a pause, or before its code started. Such a
+// mistake must not lose what has run so far.
+func verdictOnInvalid(f facts, begun bool, problem string) verdict.Verdict {
+	v := verdict.Verdict{Course: verdict.Fail, Reason: v1beta1.ReasonInvalidSpec, Message: problem}
+	wait := waitsForKueue(f)
 	switch {
-	case begun && pauses:
-		return verdict.Pause
+	case begun && f.job.Spec.RunMode.Pauses():
+		v.Course = verdict.Pause
+	case begun && wait.Reason == v1beta1.ReasonEvicted:
+		return wait
 	case begun:
-		return verdict.Block
-	default:
-		return verdict.Fail
+		v.Course = verdict.Block
 	}
+	return v
 }
 
 func clusterRejectsSpec(f facts) verdict.Verdict {

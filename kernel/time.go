@@ -114,15 +114,8 @@ func noteTime(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Ve
 
 // timeFacts returns the facts that decide what the time is spent on, and since when they hold.
 func timeFacts(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Verdict, l loss) (present *ledger.TimeFacts, from time.Time) {
-	mode, isBlocked := draft.Mode(), v.Course == verdict.Block // a blocked job keeps its mode, even if the spec asks for another
-	present = &ledger.TimeFacts{
-		Paused:  v.Course == verdict.Pause || isBlocked && mode == spec.ModePaused || strings.HasPrefix(mode, spec.ModeDebug),
-		Queued:  v.Course == verdict.Queue || isBlocked && mode == spec.ModeQueued,
-		Evicted: v.Reason == v1beta1.ReasonEvicted,
-		Waits:   isBlocked && v.Reason == v1beta1.ReasonGangUnavailable,
-		Loss:    l.cause,
-		Basis:   timeBasis(w),
-	}
+	present = stopOf(v, draft.Mode())
+	present.Loss, present.Basis = l.cause, timeBasis(w)
 	if present.Paused || present.Queued {
 		return present, w.Now
 	}
@@ -140,6 +133,17 @@ func timeFacts(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.V
 		from = w.Now
 	}
 	return present, from
+}
+
+// stopOf returns why a job does not train, by its verdict and mode. A blocked job keeps its mode, even if the spec asks for another.
+func stopOf(v verdict.Verdict, mode string) *ledger.TimeFacts {
+	isBlocked := v.Course == verdict.Block
+	return &ledger.TimeFacts{
+		Paused:  v.Course == verdict.Pause || isBlocked && mode == spec.ModePaused || strings.HasPrefix(mode, spec.ModeDebug),
+		Queued:  v.Course == verdict.Queue || isBlocked && mode == spec.ModeQueued,
+		Evicted: v.Reason == v1beta1.ReasonEvicted,
+		Waits:   isBlocked && v.Reason == v1beta1.ReasonGangUnavailable,
+	}
 }
 
 // changesMode reports whether a new mode begins in this reconcile. Then pods that run are of the mode before, and are stopped.

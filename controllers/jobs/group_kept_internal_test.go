@@ -44,7 +44,7 @@ func TestAPodGroupThatMayNotBeDeletedIsAskedForEverLessOften(t *testing.T) {
 	var writes, deletions int
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(job, group).WithStatusSubresource(job).
 		WithIndex(&corev1.Service{}, indexJob, wake.JobOf).WithInterceptorFuncs(interceptor.Funcs{
-		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, _ ...client.DeleteOption) error {
 			if deletions++; refusal != nil {
 				return refusal
 			}

@@ -43,7 +43,7 @@ var ofFeatures = []mutant{
 
 	// Queues.
 	{"a job that is blocked does not hear an eviction", "kernel/rules.go",
-		"course == verdict.Block && wait.Reason", "false && wait.Reason"},
+		"case begun && wait.Reason ==", "case false && wait.Reason =="},
 	{"pods run without admission", "kernel/kueue.go",
 		"	if in == nil {\n\t\treturn verdict", "	if in == nil || f.kueue.Workload != nil {\n\t\treturn verdict"},
 	{"quota is given back by an old view", "controllers/calls/gang.go",
