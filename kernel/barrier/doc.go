@@ -1,7 +1,9 @@
 // Package barrier is restart in place, as a job sees it: who waits for whom, what order each pod gets, and which ends wrappers hold.
 //
 // With restartScope Replica the operator orders the pod of a replica that has failed, by an annotation, to go on in the next attempt. With
-// restartScope Job it first orders all pods to stop and to wait: that is the barrier. It opens when all of this holds:
+// restartScope Job the end of one replica, by a failure or a disruption, begins a job attempt. The operator then first orders all pods to stop and to wait:
+// that is the barrier. A type whose template names no command, for example, has no
+// wrapper, so it gets new pods. The barrier opens when all of this holds:
 //
 //   - each unfinished replica that is not auxiliary has a pod that was made for this attempt, or whose wrapper reports that no earlier code runs
 //   - no superseded pod is left, and none of a replica that was scaled away. An auxiliary pod counts only while its code may run, and not if its replica
