@@ -78,7 +78,7 @@ func TestAGenericJobOfAnEarlierVersionIsProtectedToo(t *testing.T) {
 		return c.Update(c.ctx, have) == nil
 	})
 	c.operate(operation{})
-	c.until("it is marked", func() bool { return c.job("earlier").Annotations[v1beta1.AnnotationCompiledGeneration] == "1" })
+	c.until("it is annotated", func() bool { return c.job("earlier").Annotations[v1beta1.AnnotationCompiledGeneration] == "1" })
 	before := c.uidsOf(gj)
 	c.edit("earlier", func(s *v1beta1.GenericJobSpec) {
 		s.RunMode = &v1beta1.RunMode{Pause: &v1beta1.PauseMode{Enabled: true}}
@@ -129,7 +129,7 @@ func TestAGenericJobOfAnEarlierVersionGoesOnWhereItsMarkIsRefused(t *testing.T) 
 			n := &network{code: code}
 			n.breakWhere(func(k call) bool { return k.verb == "PUT" && strings.HasSuffix(k.path, "/genericjobs/"+name) })
 			c.operate(operation{network: n})
-			c.until("the mark is refused", func() bool {
+			c.until("the annotation is refused", func() bool {
 				return slices.ContainsFunc(n.seen("PUT", "/genericjobs/"+name), func(k call) bool {
 					return strings.Contains(k.body, v1beta1.AnnotationCompiledGeneration)
 				})

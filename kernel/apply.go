@@ -25,9 +25,9 @@ func applyVerdict(draft ledger.Draft, v verdict.Verdict, pending []end, judge po
 	if v.IsOver() {
 		return v, writtenRestarts{}
 	}
-	report := startOver(draft, pending, judge) // before the mode changes: what ended under the old one counts by its rules
+	written := startOver(draft, pending, judge) // before the mode changes: what ended under the old one counts by its rules
 	if records, size, most := draft.CloseIfFull(judge.Now); size > 0 {
-		return verdict.Verdict{Course: verdict.Fail, Reason: v1beta1.ReasonLedgerFull, Message: status.LedgerFull(records, size, most)}, report
+		return verdict.Verdict{Course: verdict.Fail, Reason: v1beta1.ReasonLedgerFull, Message: status.LedgerFull(records, size, most)}, written
 	}
 	if v.Course != verdict.Block {
 		draft.SwitchMode(judge.Now, v.Course == verdict.Queue)
@@ -35,13 +35,13 @@ func applyVerdict(draft ledger.Draft, v verdict.Verdict, pending []end, judge po
 	if v.Course == verdict.Run && draft.StartTime() == nil {
 		draft.SetStartTime(judge.Now)
 	}
-	return v, report
+	return v, written
 }
 
 // startOver carries out restarts in the ledger. The pods that have ended are then Superseded, or Behind if their code
 // restarts in them.
 func startOver(draft ledger.Draft, pending []end, judge podstate.Judge) writtenRestarts {
-	var report writtenRestarts
+	var written writtenRestarts
 	for _, e := range pending {
 		failedInPod := e.state == podstate.FailedInPod
 		if failedInPod {
@@ -53,9 +53,9 @@ func startOver(draft ledger.Draft, pending []end, judge podstate.Judge) writtenR
 		if (e.state == podstate.Stranded || leavesNode) && !draft.BarrierIsOpen() { // this pod must not be awaited at the barrier
 			draft.ReplacePod(e.account, e.rank)
 		}
-		report.add(draft.Ledger, e)
+		written.add(draft.Ledger, e)
 	}
-	return report
+	return written
 }
 
 // livedFor returns how long a replica that has ended had run, so far as it decides the restart delay. Where replicas restart together in place, a

@@ -11,7 +11,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// A hang of several replicas is counted once. If one rank hangs, all ranks that wait for it hang, too, and each wrapper finds its own. A replica that
+// A hang of several replicas is counted once. If one replica hangs, all that wait for it hang, too, and each wrapper finds its own. A replica that
 // has shown no sign of life since the first one was found belongs to the same hang. Its restart is not counted. The time at which the first one was
 // found is kept in status.firstFailure. With restartScope Job none of this is needed: one restart covers all.
 

@@ -135,21 +135,21 @@ func (a *acting) room(t *roster.Type) int {
 	return room
 }
 
-// keepWorkload creates the job's Workload while the job wants to run, and deletes it when the job needs no quota. In the Workload it reports to Kueue
+// keepWorkload creates the job's Workload while the job wants to run, and deletes it when the job needs no quota. In the Workload it tells Kueue
 // how the job goes. Quota goes back only when no pod uses it any more.
 func (a *acting) keepWorkload(v verdict.Verdict) {
 	in, idle := a.ledger.Kueue(), !a.anyPodLives()
 	switch {
 	case v.IsOver():
 		if idle {
-			a.reportWorkload(a.conclusion(v))
+			a.updateWorkload(a.conclusion(v))
 		}
 	case in == nil || v.Course == verdict.Pause:
 		if idle {
 			a.dropWorkload("the job does not wait in a queue")
 		}
 	case v.Course == verdict.Run:
-		a.reportWorkload(kueue.Update{Left: a.left(), Ready: a.allRun()})
+		a.updateWorkload(kueue.Update{Left: a.left(), Ready: a.allRun()})
 	case v.Course == verdict.Queue && idle:
 		a.queueUp(*in)
 	}
@@ -163,7 +163,7 @@ func (a *acting) queueUp(in v1beta1.KueueScheduler) {
 	case !a.workloadIsUpToDate(in):
 		a.dropWorkload("the job needs other quota")
 	case s.Evicted && s.Reserves:
-		a.reportWorkload(kueue.Update{GiveBack: true})
+		a.updateWorkload(kueue.Update{GiveBack: true})
 	}
 }
 
@@ -173,7 +173,7 @@ func (a *acting) dropWorkload(reason string) {
 	}
 }
 
-// conclusion returns the report that the job has finished.
+// conclusion returns the update that the job has finished.
 func (a *acting) conclusion(v verdict.Verdict) kueue.Update {
 	failed := v.Course == verdict.Fail || a.Job.Status.Phase == v1beta1.JobFailed
 	words := status.Succeeded
@@ -212,7 +212,7 @@ func (a *acting) createWorkload(in v1beta1.KueueScheduler) {
 	a.actions = append(a.actions, Action{Verb: CreateObject, Object: a.wantedWorkload(in, a.ledger.BadNodes()), Reason: "the job waits in a queue by it"})
 }
 
-func (a *acting) reportWorkload(r kueue.Update) {
+func (a *acting) updateWorkload(r kueue.Update) {
 	if a.Kueue.Workload == nil {
 		return
 	}

@@ -104,7 +104,7 @@ func TestWhatAJobTellsIsWhatItsStatusHasNow(t *testing.T) {
 	require.Len(t, b.ProblemsFor(mine)[0].Times, 1, "an event that comes again tells nothing new")
 	see.Delete(event.DeleteEvent{Object: is})
 	require.Empty(t, b.ProblemsFor(mine))
-	require.Equal(t, NewStore(b.options).reports, b.reports, "nothing is left of it")
+	require.Equal(t, NewStore(b.options).seen, b.seen, "nothing is left of it")
 }
 
 func TestABookThatIsNotAskedForKnowsNothing(t *testing.T) {
@@ -131,9 +131,9 @@ func TestWhatIsRememberedIsBounded(t *testing.T) {
 		for i := range 150 {
 			see.Create(event.CreateEvent{Object: told(fmt.Sprint("ns", ns), fmt.Sprint("job", i), on(fmt.Sprint("n", i), v1beta1.AvoidFailed, ns*1000+i))})
 		}
-		require.LessOrEqual(t, len(b.reports.at[fmt.Sprint("ns", ns)]), mostOfOne)
+		require.LessOrEqual(t, len(b.seen.at[fmt.Sprint("ns", ns)]), mostOfOne)
 	}
-	require.Equal(t, mostPlaces, b.reports.count)
+	require.Equal(t, mostPlaces, b.seen.count)
 	for ns := range 15 {
 		require.InDelta(t, mostPlaces/15, len(b.ProblemsFor(told(fmt.Sprint("ns", ns), "mine"))), 1, "all have as much room")
 	}
@@ -146,10 +146,10 @@ func TestWhatIsRememberedIsBounded(t *testing.T) {
 		times = max(times, len(f.Times))
 	}
 	require.Equal(t, mostSightings, times)
-	for job, places := range b.reports.of {
+	for job, places := range b.seen.of {
 		for _, p := range places {
 			require.Condition(t, func() bool {
-				for _, r := range b.reports.at[p.namespace][p.node] {
+				for _, r := range b.seen.at[p.namespace][p.node] {
 					if r.job == job {
 						return true
 					}
@@ -244,7 +244,7 @@ func TestTheRoomOfOthersStays(t *testing.T) {
 	for i := range 20 * mostOfOne {
 		see.Create(event.CreateEvent{Object: told(fmt.Sprint("large", i%20), fmt.Sprint("job", i), on(fmt.Sprint("n", i), v1beta1.AvoidFailed, i))})
 	}
-	require.Equal(t, mostPlaces, b.reports.count)
+	require.Equal(t, mostPlaces, b.seen.count)
 	require.Len(t, b.ProblemsFor(told("small", "mine")), 2)
 }
 

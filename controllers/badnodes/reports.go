@@ -16,12 +16,12 @@ const (
 	// mostPlaces is how many places are kept, and mostOfOne how many of one namespace. If there are more, the namespace with most places loses its
 	// oldest one, so that no tenant takes the room of the others.
 	mostPlaces, mostOfOne = 1000, 100
-	// mostSightings is how many reports of one place are kept: the last ones, and one of each loss. A policy counts at most one less, because one report
+	// mostSightings is how many sightings of one place are kept: the last ones, and one of each lost node. A policy counts at most one less, because one
 	// may be of the job that asks.
 	mostSightings = 11
 )
 
-// everywhere is the namespace of losses, which count for all jobs. No tenant can fake a loss by what its code prints, or by its exit code.
+// everywhere is the namespace of lost nodes, which count for all jobs. No tenant can fake one by what its code prints, or by its exit code.
 const everywhere = ""
 
 // place is a node as jobs of one namespace see it, or all jobs do.
@@ -35,7 +35,7 @@ type sighting struct {
 	message string
 }
 
-// sightingsOf returns what a job tells of nodes, by place. Each loss of a node counts everywhere. Of all other failures, the code or the template may be the
+// sightingsOf returns what a job tells of nodes, by place. Each lost node counts everywhere. Of all other failures, the code or the template may be the
 // cause. So they count in the job's own namespace only, and only for the node that had most of them. Of one node the job tells only the last failure.
 func sightingsOf(job *v1beta1.GenericJob) map[place]sighting {
 	var found map[place]sighting

@@ -40,14 +40,14 @@ type Store struct {
 	mu         sync.Mutex
 	conditions map[string]ledger.NodeProblem
 	bad        []string // the names of nodes in conditions, in order
-	reports    sightings
+	seen       sightings
 }
 
 // NewStore returns a Store in which nothing is known yet.
 func NewStore(o Options) *Store {
 	return &Store{
 		options: o, conditions: map[string]ledger.NodeProblem{},
-		reports: sightings{at: map[string]map[string][]sighting{}, of: map[types.NamespacedName][]place{}},
+		seen: sightings{at: map[string]map[string][]sighting{}, of: map[types.NamespacedName][]place{}},
 	}
 }
 
@@ -119,7 +119,7 @@ func (s *Store) seeJob(o any, isGone bool) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.reports.set(types.NamespacedName{Namespace: job.Namespace, Name: job.Name}, tells)
+	s.seen.set(types.NamespacedName{Namespace: job.Namespace, Name: job.Name}, tells)
 }
 
 // ProblemsFor returns what speaks against nodes for a job, beside what it has recorded itself. First come conditions, then failures of other jobs of its
@@ -135,7 +135,7 @@ func (s *Store) ProblemsFor(job *v1beta1.GenericJob) (list []ledger.NodeProblem)
 	}
 	self := types.NamespacedName{Namespace: job.Namespace, Name: job.Name}
 	for _, namespace := range []string{job.Namespace, everywhere} {
-		nodes := s.reports.at[namespace]
+		nodes := s.seen.at[namespace]
 		for _, node := range slices.Sorted(maps.Keys(nodes)) {
 			if f, ok := reportedProblem(nodes[node], self, node); ok {
 				list = append(list, f)

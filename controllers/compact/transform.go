@@ -12,7 +12,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
-// Object reduces an object, in place, to what the cache holds of it. It is the cache's transform, so it may get its own result again.
+// Object reduces an object to what the cache holds of it, and makes no copy. It is the cache's transform, so it may get its own result again.
 func Object(o any) (any, error) {
 	switch o := o.(type) {
 	case *corev1.Pod:

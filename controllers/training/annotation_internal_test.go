@@ -22,8 +22,8 @@ import (
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// marking is a reconciler beside an apiserver that has a GenericJob and its owner, and answers updates as it is told to.
-type marking struct {
+// annotating is a reconciler beside an apiserver that has a GenericJob and its owner, and answers updates as it is told to.
+type annotating struct {
 	*Reconciler
 	clock   *clocktesting.FakePassiveClock
 	told    *events.FakeRecorder
@@ -32,11 +32,11 @@ type marking struct {
 	updates int
 }
 
-func newMarking(t *testing.T, have *v1beta1.GenericJob) *marking {
+func newAnnotating(t *testing.T, have *v1beta1.GenericJob) *annotating {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	require.NoError(t, v1beta1.AddToScheme(scheme))
-	m := &marking{
+	m := &annotating{
 		clock: clocktesting.NewFakePassiveClock(time.Unix(1000, 0)), told: events.NewFakeRecorder(10),
 		owner: &v1beta1.TensorFlowTrainingJob{ObjectMeta: metav1.ObjectMeta{Name: have.Name, Namespace: have.Namespace, UID: "owner"}},
 	}
@@ -58,7 +58,7 @@ func newMarking(t *testing.T, have *v1beta1.GenericJob) *marking {
 }
 
 // read reads the GenericJob.
-func (m *marking) read(t *testing.T) *v1beta1.GenericJob {
+func (m *annotating) read(t *testing.T) *v1beta1.GenericJob {
 	t.Helper()
 	have := &v1beta1.GenericJob{}
 	require.NoError(t, m.Client.Get(t.Context(), client.ObjectKeyFromObject(m.owner), have))
@@ -89,7 +89,7 @@ func TestARefusedMarkHoldsUpNoStatusAndIsNotWrittenAtEachReconcile(t *testing.T)
 		"a network that is down":       errors.New("connection refused"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := newMarking(t, ofEarlier())
+			m := newAnnotating(t, ofEarlier())
 			reconcile := func() {
 				out, err := m.reconcileUnchanged(t.Context(), m.owner, m.read(t), framework.Program{})
 				require.NoError(t, err)
@@ -117,7 +117,7 @@ func TestARefusedMarkHoldsUpNoStatusAndIsNotWrittenAtEachReconcile(t *testing.T)
 }
 
 func TestAMarkThatIsOutdatedIsLookedAtAgain(t *testing.T) {
-	m := newMarking(t, ofEarlier())
+	m := newAnnotating(t, ofEarlier())
 	m.answer = apierrors.NewConflict(genericJobs, "job", errors.New("modified"))
 	_, err := m.reconcileUnchanged(t.Context(), m.owner, m.read(t), framework.Program{})
 	require.True(t, apierrors.IsConflict(err), "%v", err)
@@ -128,7 +128,7 @@ func TestAMarkThatIsOutdatedIsLookedAtAgain(t *testing.T) {
 }
 
 func TestRefusedMarksAreForgottenWithTheirJobs(t *testing.T) {
-	m := newMarking(t, ofEarlier())
+	m := newAnnotating(t, ofEarlier())
 	m.answer = apierrors.NewBadRequest("no")
 	require.NoError(t, m.annotateCompiled(t.Context(), m.owner, m.read(t)))
 	require.NotZero(t, m.Memory.Of(m.owner).annotation)
@@ -153,7 +153,7 @@ func TestAnEditThatIsUndoneBesideOneThatWaitsIsToldOnce(t *testing.T) {
 	edited := ofEarlier()
 	framework.AnnotateCompiled(edited, 1)
 	edited.Generation, edited.Spec.CleanUpPolicy = 2, v1beta1.CleanUpAll
-	m := newMarking(t, edited)
+	m := newAnnotating(t, edited)
 	refused := errors.New("immutable unless the job is paused")
 	_, err := m.updateAllowed(t.Context(), m.owner, m.read(t), framework.Program{}, refused)
 	require.NoError(t, err)
@@ -176,7 +176,7 @@ func TestAnEditThatIsUndoneBesideOneThatWaitsIsToldOnce(t *testing.T) {
 func TestARefusedRestOfAnUpdateHoldsUpNoStatus(t *testing.T) {
 	edited := ofEarlier()
 	edited.Spec.CleanUpPolicy = v1beta1.CleanUpAll
-	m := newMarking(t, edited)
+	m := newAnnotating(t, edited)
 	for name, refusal := range map[string]error{
 		"a role":                     apierrors.NewForbidden(genericJobs, "job", errors.New("no right")),
 		"a webhook":                  apierrors.NewBadRequest("admission webhook denied the request"),

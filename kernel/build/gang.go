@@ -12,9 +12,9 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// gang is a gang scheduler, as pure functions. A new one is a file with a type that implements this, and a line in gangOf. Each scheduler knows a job by a
-// PodGroup, which exists before the pods.
-type gang interface {
+// gangScheduler is a scheduler of gangs, as pure functions. A new one is a file with a type that implements this, and a line in gangSchedulerOf. Each
+// scheduler knows a job by a PodGroup, which exists before the pods.
+type gangScheduler interface {
 	// versions returns the API versions that the scheduler's PodGroups may have, the best first.
 	versions() []string
 	// spec returns the spec of the job's PodGroup.
@@ -33,8 +33,8 @@ type Group struct {
 	Left []int
 }
 
-// gangOf returns the job's gang scheduler, nil if it has none.
-func gangOf(job *v1beta1.GenericJob) gang {
+// gangSchedulerOf returns the job's gang scheduler, nil if it has none.
+func gangSchedulerOf(job *v1beta1.GenericJob) gangScheduler {
 	switch s := job.Spec.Scheduler; {
 	case s == nil:
 		return nil
@@ -56,14 +56,14 @@ func gangOf(job *v1beta1.GenericJob) gang {
 // GroupsAreImmutable reports whether the PodGroups of the job's gang scheduler cannot be changed. Then a new PodGroup takes the place of an old one, and their
 // names have numbers.
 func GroupsAreImmutable(job *v1beta1.GenericJob) bool {
-	_, ok := gangOf(job).(kubernetesGang)
+	_, ok := gangSchedulerOf(job).(kubernetesGang)
 	return ok
 }
 
 // GangVersions returns the versions of the API in which the PodGroup of the job's gang scheduler may be, the best first. A job without such a
 // scheduler has none.
 func GangVersions(job *v1beta1.GenericJob) []string {
-	g := gangOf(job)
+	g := gangSchedulerOf(job)
 	if g == nil {
 		return nil
 	}
@@ -76,7 +76,7 @@ const kindPodGroup = "PodGroup"
 // GangObject returns the PodGroup that the job's gang scheduler wants, in a version of GangVersions; nil if it has no such scheduler. The
 // job owns it.
 func GangObject(job *v1beta1.GenericJob, g Group, version string) *unstructured.Unstructured {
-	scheduler := gangOf(job)
+	scheduler := gangSchedulerOf(job)
 	if scheduler == nil {
 		return nil
 	}
@@ -141,7 +141,7 @@ func set(in *map[string]string, key, value string) {
 // SchedulerOf returns the name of the scheduler of a pod that is made from a template.
 func SchedulerOf(job *v1beta1.GenericJob, t *corev1.PodTemplateSpec) string {
 	pod := &corev1.Pod{Spec: corev1.PodSpec{SchedulerName: t.Spec.SchedulerName}}
-	if g := gangOf(job); g != nil {
+	if g := gangSchedulerOf(job); g != nil {
 		g.addToGroup(job.Spec.Scheduler, "", "", pod)
 	}
 	return cmp.Or(pod.Spec.SchedulerName, corev1.DefaultSchedulerName)

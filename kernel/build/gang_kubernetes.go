@@ -24,6 +24,6 @@ func (kubernetesGang) addToGroup(_ *v1beta1.SchedulePolicy, group, _ string, pod
 
 // LacksGroup reports whether a pod lacks the field by which the job's scheduler knows its PodGroup. An apiserver with the feature gate off drops it silently.
 func LacksGroup(job *v1beta1.GenericJob, pod *corev1.Pod) bool {
-	_, isByField := gangOf(job).(kubernetesGang)
+	_, isByField := gangSchedulerOf(job).(kubernetesGang)
 	return isByField && pod.Spec.SchedulingGroup == nil
 }

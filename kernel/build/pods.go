@@ -46,7 +46,7 @@ type Builder struct {
 	domain string // of the names of the job's pods
 	// short expands variables where host names need not resolve, full where they must.
 	short, full *spec.Expander
-	gang        gang
+	gang        gangScheduler
 	names       spec.Names
 }
 
@@ -56,7 +56,7 @@ func NewBuilder(job *v1beta1.GenericJob, run Run) *Builder {
 		run.ClusterDomain = "cluster.local"
 	}
 	domain, short := domainOf(job, run.ClusterDomain), spec.NewExpander(job, run.Begun)
-	return &Builder{job, run, domain, short, short.FullNames(domain), gangOf(job), spec.NamesOf(job)}
+	return &Builder{job, run, domain, short, short.FullNames(domain), gangSchedulerOf(job), spec.NamesOf(job)}
 }
 
 // Pod makes the pod of a replica for an attempt, from the user's template. It returns nil if the job has no such replica type.

@@ -25,7 +25,7 @@ const maxClaims = 8
 // kueueWorkload is the annotation of pods whose nodes Kueue chooses by a topology. Their node selectors say which nodes it has chosen.
 const kueueWorkload = "kueue.x-k8s.io/workload"
 
-// Trim reduces a pod, in place, to what the kernel reads. A cache of such pods takes a tenth of the memory. An informer trims each pod of
+// Trim reduces a pod to what the kernel reads, and makes no copy. A cache of such pods takes a tenth of the memory. An informer trims each pod of
 // its first list twice. The second time, that which says what to keep is gone, so a trimmed pod stays as it is.
 func Trim(pod *corev1.Pod) *corev1.Pod {
 	if wasTrimmed(pod) {

@@ -35,7 +35,7 @@ func inPhase[T client.Object](t *testing.T, c client.Client, ns string, j T, pha
 	return j
 }
 
-// waiting is an edit that waits for a pause, and what its refusal must say before.
+// waiting is an edit that waits for a pause, and what the apiserver must say before.
 type waiting[T client.Object] struct {
 	edit func(T)
 	want string

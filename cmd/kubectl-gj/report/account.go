@@ -42,8 +42,8 @@ var bases = map[v1beta1.TimeBasis]string{
 // parts is the order of the account's parts.
 var parts = append([]v1beta1.TimeCause{v1beta1.TimeProductive}, append(losses, v1beta1.TimeQueued, v1beta1.TimeStarting, v1beta1.TimePaused)...)
 
-// accountOf returns what an account says until now; nil if there is none.
-func accountOf(t *v1beta1.JobTime, now time.Time) *TimeAccount {
+// timeAccountOf returns what an account says until now; nil if there is none.
+func timeAccountOf(t *v1beta1.JobTime, now time.Time) *TimeAccount {
 	if t == nil {
 		return nil
 	}

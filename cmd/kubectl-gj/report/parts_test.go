@@ -65,7 +65,7 @@ func TestTheAccountSaysHowSureItIs(t *testing.T) {
 	account := &v1beta1.JobTime{TimeShares: v1beta1.TimeShares{Total: 1000, Productive: 722, Starting: 278}}
 	says := func() string {
 		m := &markup{}
-		m.account(accountOf(account, minute(0)))
+		m.account(timeAccountOf(account, minute(0)))
 		return m.String()
 	}
 	require.Contains(t, says(), "goodput 72.2 %.")

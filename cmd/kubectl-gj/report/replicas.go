@@ -37,7 +37,7 @@ func (in *Input) replicas(lane []span, from, to time.Time) []replica {
 	for _, pod := range f.Pods {
 		pods[jobs.Replica(pod)] = pod
 	}
-	marks := in.marks()
+	marks := in.badges()
 	var out []replica
 	for _, b := range branches(tree.Of(f, in.Now)) {
 		at := strings.LastIndexByte(b.Replica, '-')
@@ -112,8 +112,8 @@ func (in *Input) pod(pod *corev1.Pod, from, to time.Time) []span {
 	if asked := stoppedAt(pod); !over && !asked.IsZero() {
 		layers = append(layers, span{asked, to, stateStopping})
 	}
-	if loss := (podstate.Judge{Now: in.Now}).NotReadyNode(podstate.Pod{Pod: pod, Template: &corev1.PodTemplateSpec{Spec: pod.Spec}}); loss != nil && !over {
-		layers = append(layers, span{loss.Since, to, stateLost})
+	if lost := (podstate.Judge{Now: in.Now}).NotReadyNode(podstate.Pod{Pod: pod, Template: &corev1.PodTemplateSpec{Spec: pod.Spec}}); lost != nil && !over {
+		layers = append(layers, span{lost.Since, to, stateLost})
 	}
 	return layers
 }

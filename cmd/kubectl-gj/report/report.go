@@ -51,7 +51,7 @@ func Of(in *Input) *Page {
 	answer := why.Of(f, in.Now)
 	p := &Page{
 		Job: f.Title(), Namespace: f.Job.GetNamespace(), Phase: cmp.Or(string(f.Phase()), "Unseen"), Why: answer.Why, Do: answer.Do,
-		Account: accountOf(s.Time, in.Now), First: firstOf(f), Failures: failuresOf(f), Between: in.between(), Progress: in.progress(), Events: eventsOf(in.Events),
+		Account: timeAccountOf(s.Time, in.Now), First: firstOf(f), Failures: failuresOf(f), Between: in.between(), Progress: in.progress(), Events: eventsOf(in.Events),
 	}
 	p.Frame = frame(f.Title()+" in "+f.Job.GetNamespace(), in.Now)
 	p.Timeline = in.timeline()

@@ -120,9 +120,9 @@ func Warned(event *corev1.Event) string {
 
 // podsOf returns the lines of the replicas, by type and rank, and of pods that are on their way out.
 func podsOf(f *jobs.Family, now time.Time) (out []Branch) {
-	draft, _ := ledger.Load(f.GenericJob) // what cannot be read of it is told by the condition Blocked
+	counted, _ := ledger.Load(f.GenericJob) // what cannot be read of it is told by the condition Blocked
 	judge := podstate.Judge{Now: now}
-	replicas := roster.Of(f.GenericJob, draft.Ledger, f.Pods, judge)
+	replicas := roster.Of(f.GenericJob, counted.Ledger, f.Pods, judge)
 	for i := range replicas.Types {
 		t := &replicas.Types[i]
 		for rank := range t.Pods {

@@ -23,7 +23,7 @@ type Update struct {
 // requeuedAfter are the reasons of evictions after which Kueue is to queue the job again at once. After other evictions Kueue decides when.
 var requeuedAfter = []string{"Preempted", "NodeFailures"}
 
-// Status returns the status of a Workload with a report in it; nil if the report is no news.
+// Status returns the status of a Workload with an update in it; nil if the update is no news.
 func Status(w *unstructured.Unstructured, r Update, now time.Time) map[string]any {
 	next := w.DeepCopy()
 	status, _, _ := unstructured.NestedMap(next.Object, "status")
@@ -80,7 +80,7 @@ func givenBack(w *unstructured.Unstructured) map[string]int64 {
 	return before
 }
 
-// Reclaims reports whether a report gives quota back.
+// Reclaims reports whether an update gives quota back.
 func Reclaims(w *unstructured.Unstructured, left map[string]int) bool {
 	return reclaimable(w, left) != nil
 }
