@@ -25,7 +25,7 @@ import (
 )
 
 // patience bounds every wait. No test depends on how fast anything is.
-const patience = 4 * time.Minute
+const patience = 15 * time.Minute
 
 // namespaceLabel marks the namespaces of these tests.
 const namespaceLabel = "e2e.genericjob.test"
