@@ -27,6 +27,8 @@ SCOPES ?=
 RUNS ?= 20
 SEED ?= 0
 PACKAGES ?=
+# How long `make fuzz` fuzzes each target.
+FUZZTIME ?= 1m
 # Flags of `make sim-branches`: -seeds, -apiserver, -profiles
 BRANCHES ?=
 # Flags of the bench: -run, -count, -long, ...
@@ -50,7 +52,7 @@ export CGO_ENABLED := 0
 export GOWORK := off
 export GOFLAGS := $(filter-out $(COMPILE) -mod=%,$(shell go env GOFLAGS)) $(COMPILE)
 
-.PHONY: help generate verify lint test flakes day chart sim sim-all sim-mutants sim-branches faults bench attack bench-inplace crashes cluster cluster-down demo e2e e2e-smoke e2e-drawn e2e-schedulers e2e-integrations e2e-metrics test-python test-goodput peers manager kubectl-gj image image-archive manifests test-versions sbom vulncheck loc prepare-release test-release release publish deploy undeploy
+.PHONY: help generate verify lint test flakes race fuzz day chart sim sim-all sim-mutants sim-branches faults bench attack bench-inplace crashes cluster cluster-down demo e2e e2e-smoke e2e-drawn e2e-schedulers e2e-integrations e2e-metrics test-python test-goodput peers manager kubectl-gj image image-archive manifests test-versions sbom vulncheck loc prepare-release test-release release publish deploy undeploy
 
 help: ## Print this list
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 16
@@ -84,6 +86,13 @@ test: ## Run all tests, and say how far it is; builds etcd and kube-apiserver fi
 
 flakes: ## Run all tests RUNS times beside busy loops, in an order drawn from SEED; PACKAGES, a regular expression, narrows it
 	go -C .ci/tools run ./gotest -flakes -runs $(RUNS) -seed $(SEED) -packages '$(value PACKAGES)'
+
+race: ## Run the tests of kernel, controllers, wrapper and plugin with the race detector, which needs gcc; builds etcd and kube-apiserver first
+	assets=$${KUBEBUILDER_ASSETS:-$$($(LOCALCLUSTER) assets)} && export KUBEBUILDER_ASSETS=$$assets CGO_ENABLED=1 && \
+	go test -race -count=1 -timeout 120m ./kernel/... ./controllers/... ./cmd/wrapper/... && go -C cmd/kubectl-gj test -race -count=1 -timeout 60m ./...
+
+fuzz: ## Fuzz each target for FUZZTIME=1m
+	.ci/fuzz $(FUZZTIME)
 
 day: ## Do what a person does in a day, on the local cluster: demo, tests, twice at once, and in a folder whose path has a space
 	e2e/day

@@ -138,7 +138,7 @@ func (o *outcomes) moveFirstFailureToFront(whole bool) {
 	}
 }
 
-// byEnd orders pods by when their code ended. What failed first is probably the cause, and is the first to get one of the restarts that are left.
+// byEnd sorts pods by when their code ended. What failed first is probably the cause, and is the first to get one of the restarts that are left.
 func byEnd(a, b podstate.Pod) int {
 	x, y := a.EndedAt(), b.EndedAt()
 	switch {

@@ -30,7 +30,7 @@ type Refusal struct {
 // String says in plain words what was refused, as in "create Pod x".
 func (r Refusal) String() string { return r.Action.Verb.Words() + " " + r.Object }
 
-// severity orders the reasons, the gravest first: what ends the job, then what keeps pods from being created, then what keeps them from being deleted.
+// severity lists the reasons, the gravest first: what ends the job, then what keeps pods from being created, then what keeps them from being deleted.
 var severity = []string{
 	v1beta1.ReasonCreateInvalid, v1beta1.ReasonNameConflict, v1beta1.ReasonCreateFailed, v1beta1.ReasonRefused,
 }

@@ -36,7 +36,7 @@ func on(node string, reason v1beta1.AvoidReason, minutes ...int) v1beta1.NodeFai
 	return n
 }
 
-// knowing returns a book that has seen these jobs.
+// knowing returns a store that has seen these jobs.
 func knowing(jobs ...*v1beta1.GenericJob) (*Store, predicate.Predicate) {
 	b := NewStore(Options{AcrossJobs: true})
 	see := b.SeeJobs(predicate.Funcs{})

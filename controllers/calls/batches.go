@@ -117,7 +117,7 @@ func (r *Refusals) closeRetried() {
 // Otherwise each refusal that is tried again would let one more replica be tried.
 const maxActive = 50
 
-// fill marks the batches that have so many active refusals, and no others.
+// fill notes which batches have so many active refusals, and that no others have.
 func (r *Refusals) fill() {
 	for name, b := range r.batches {
 		b.full = false

@@ -30,7 +30,7 @@ import (
 //	$(service.<type>.hosts)      the short host names of all replicas of a type, with commas between them (extension)
 //	$(service.port[<name>])      a port of spec.service
 //
-// What is marked (extension) TensorStack's platform does not have. Other names stay as they are. Kubernetes expands $(VAR) of the container's own
+// What has the word (extension) TensorStack's platform does not have. Other names stay as they are. Kubernetes expands $(VAR) of the container's own
 // environment later, and a shell its $(command) and $((sum)). Variables in these are expanded, too. $$(x) is Kubernetes' way to write a literal $(x),
 // and stays for it too.
 type Expander struct {

@@ -13,7 +13,7 @@ import (
 const (
 	// many is the number of replicas up to which each has a row of its own.
 	many = 40
-	// mostTold is how many have one in a larger job: what is told of more is told by the marks of bands.
+	// mostTold is how many have one in a larger job: what is told of more is told by the badges of bands.
 	mostTold = 40
 	// slots is into how many pieces a band cuts the time.
 	slots = 360
@@ -30,7 +30,7 @@ func rows(list []replica) (out []row) {
 	told := 0
 	for _, r := range list {
 		own := len(list) <= many
-		if !own && told < mostTold && slices.ContainsFunc(r.marks, func(m badge) bool { return m.told }) {
+		if !own && told < mostTold && slices.ContainsFunc(r.badges, func(m badge) bool { return m.told }) {
 			own = true
 			told++
 		}

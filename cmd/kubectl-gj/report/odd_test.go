@@ -119,7 +119,7 @@ func TestThePageOfOneJob(t *testing.T) {
 	require.Contains(t, ListOf(nil, true, kerneltest.Start).HTML(), ">0 jobs<")
 }
 
-// Two marks in the row of one replica are not two replicas.
+// Two badges in the row of one replica are not two replicas.
 func TestMarksOfOneReplicaThatAreNear(t *testing.T) {
 	in := night(t)
 	in.Family.GenericJob.Status.Failures = nil

@@ -23,7 +23,7 @@ type replica struct {
 	now, node string // its phase as `tree` has it, and its node
 	why       string
 	spans     []span
-	marks     []badge
+	badges     []badge
 }
 
 // replicas returns the replicas of the job, by type and rank. What their pods do not tell is what the lane does: it is productive only while all run.
@@ -37,7 +37,7 @@ func (in *Input) replicas(lane []span, from, to time.Time) []replica {
 	for _, pod := range f.Pods {
 		pods[jobs.Replica(pod)] = pod
 	}
-	marks := in.badges()
+	badges := in.badges()
 	var out []replica
 	for _, b := range branches(tree.Of(f, in.Now)) {
 		at := strings.LastIndexByte(b.Replica, '-')
@@ -45,7 +45,7 @@ func (in *Input) replicas(lane []span, from, to time.Time) []replica {
 		if err != nil || b.Why == "scaled away" {
 			continue
 		}
-		r := replica{name: b.Replica, of: b.Replica[:at], rank: rank, now: b.Phase, node: b.Node, why: b.Why, marks: marks[b.Replica]}
+		r := replica{name: b.Replica, of: b.Replica[:at], rank: rank, now: b.Phase, node: b.Node, why: b.Why, badges: badges[b.Replica]}
 		layers := slices.Clone(ran)
 		if pod := pods[b.Replica]; pod != nil {
 			layers = append(layers, in.pod(pod, from, to)...)

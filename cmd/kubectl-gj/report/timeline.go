@@ -45,7 +45,7 @@ type Row struct {
 	Y, Tall, Text    px // Text is where its words stand
 	Name, Now, Title string
 	Shapes           []Shape
-	Marks            []Badge
+	Badges            []Badge
 }
 
 // Shape is a piece of a row in one state, or several of them.
@@ -150,7 +150,7 @@ func (d *drawing) row(r row, y px) Row {
 	} else {
 		out.Shapes = d.shares(r, y, tall)
 	}
-	out.Marks = d.marks(r, y, tall)
+	out.Badges = d.badges(r, y, tall)
 	return out
 }
 
@@ -200,11 +200,11 @@ func (d *drawing) shares(r row, y, tall px) (out []Shape) {
 	return out
 }
 
-// merged is how near marks of one letter are that are drawn as one.
+// merged is how near badges of one letter are that are drawn as one.
 const merged px = 14
 
-// marks draws what happened to replicas of a row.
-func (d *drawing) marks(r row, y, tall px) (out []Badge) {
+// badges draws what happened to replicas of a row.
+func (d *drawing) badges(r row, y, tall px) (out []Badge) {
 	for i := range slices.Backward(letters) {
 		is := letters[i].letter
 		var last *Badge
@@ -233,16 +233,16 @@ func several(times, replicas int, words, first string) string {
 	return fmt.Sprintf("%d replicas %s, the first at %s", replicas, words, first)
 }
 
-// happened is a mark with its replica.
+// happened is a badge with its replica.
 type happened struct {
 	badge
 	who string
 }
 
-// ofLetter returns the marks of a letter in a row, in the order of time.
+// ofLetter returns the badges of a letter in a row, in the order of time.
 func ofLetter(r row, is letter) (out []happened) {
 	for _, one := range r.replicas {
-		for _, m := range one.marks {
+		for _, m := range one.badges {
 			if m.letter == is {
 				out = append(out, happened{m, one.name})
 			}

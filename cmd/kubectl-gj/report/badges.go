@@ -27,7 +27,7 @@ type badge struct {
 
 type letter string
 
-// The letters of marks.
+// The letters of badges.
 const (
 	letterFirst      letter = "1"
 	letterFailure    letter = "F"
@@ -36,7 +36,7 @@ const (
 	letterNode       letter = "N"
 )
 
-// letters are what marks mean, in the order in which the first of several at one place is drawn on top.
+// letters are what badges mean, in the order in which the first of several at one place is drawn on top.
 var letters = []struct {
 	letter letter
 	words  string
@@ -66,7 +66,7 @@ func (in *Input) badges() map[string][]badge {
 	return out
 }
 
-// told returns the marks of what the status tells.
+// told returns the badges of what the status tells.
 func (in *Input) told() (out []badge) {
 	s := in.Family.Status()
 	if first := s.FirstFailure; first != nil && first.Time != nil {
@@ -87,7 +87,7 @@ func (in *Input) told() (out []badge) {
 	return out
 }
 
-// ofPods returns the marks of pods that have failed and are still there.
+// ofPods returns the badges of pods that have failed and are still there.
 func ofPods(f *jobs.Family) (out []badge) {
 	for _, pod := range f.Pods {
 		if pod.Status.Phase == corev1.PodFailed {
