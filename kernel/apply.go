@@ -26,8 +26,8 @@ func applyVerdict(draft ledger.Draft, v verdict.Verdict, pending []end, judge po
 		return v, writtenRestarts{}
 	}
 	written := startOver(draft, pending, judge) // before the mode changes: what ended under the old one counts by its rules
-	if records, size, most := draft.CloseIfFull(judge.Now); size > 0 {
-		return verdict.Verdict{Course: verdict.Fail, Reason: v1beta1.ReasonLedgerFull, Message: status.LedgerFull(records, size, most)}, written
+	if full := draft.CloseIfFull(judge.Now); full != nil {
+		return verdict.Verdict{Course: verdict.Fail, Reason: v1beta1.ReasonLedgerFull, Message: status.LedgerFull(full)}, written
 	}
 	if v.Course != verdict.Block {
 		draft.SwitchMode(judge.Now, v.Course == verdict.Queue)

@@ -3,6 +3,7 @@ package kernel_test
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/genericjob/genericjob/kernel"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
 	"github.com/genericjob/genericjob/kernel/spec"
+	"github.com/genericjob/genericjob/kernel/status"
 )
 
 // manyTypes is a job of so many types of so many replicas.
@@ -114,4 +116,65 @@ func TestAJobOfTooManyReplicasOverAllTypes(t *testing.T) {
 	d = plan(t, manyTypes(3, 7_000), kt.Start)
 	require.Equal(t, "spec.replicaSpecs: the job has 21000 replicas, and 20000 are allowed over all types: run fewer in one job",
 		condition(d.Status, v1beta1.ConditionFailed).Message)
+}
+
+// forged is a ledger that names as many ranks as it can in 1.4 MB at most. Problem is what is told of it; "" if it can be read.
+type forged struct {
+	ledger  []v1beta1.TaskLedger
+	problem string
+}
+
+// forgedLedgers are what names many ranks in few bytes, or makes many accounts.
+func forgedLedgers() map[string]forged {
+	all := v1beta1.RankRecord{LastRank: spec.MaxReplicas - 1}
+	again := slices.Repeat([]v1beta1.RankRecord{all}, 50_000)
+	perType := func(types int, of v1beta1.TaskLedger) (list []v1beta1.TaskLedger) {
+		for i := range types {
+			of.Type = fmt.Sprint("t", i)
+			list = append(list, of)
+		}
+		return list
+	}
+	tooMany := func(n int) string {
+		return fmt.Sprintf("status.ledger names %d ranks in succeeded, failed and replicas, and 200000 are allowed over all types", n)
+	}
+	return map[string]forged{
+		"records of many types":         {perType(24_000, v1beta1.TaskLedger{Replicas: again[:1]}), tooMany(240_000_000)},
+		"succeeded ranks of many types": {perType(35_000, v1beta1.TaskLedger{Succeeded: "0-9999"}), tooMany(350_000_000)},
+		"failed ranks of many types":    {perType(35_000, v1beta1.TaskLedger{Failed: "0-9999"}), tooMany(350_000_000)},
+		"records of the same ranks":     {perType(1, v1beta1.TaskLedger{Replicas: again}), tooMany(500_000_000)},
+		"few records of the same ranks": {perType(1, v1beta1.TaskLedger{Replicas: again[:9]}), "status.ledger[t0].replicas: rank 0 after rank 9999: want ascending ranks, each in one record"},
+		"as many records as are kept":   {perType(12, v1beta1.TaskLedger{Replicas: again[:1]}), ""},
+		"as many outcomes as are read":  {perType(20, v1beta1.TaskLedger{Succeeded: "0-9999"}), ""},
+		"as many types as are stored":   {perType(35_000, v1beta1.TaskLedger{Succeeded: "0"}), ""},
+	}
+}
+
+// TestAForgedLedgerTakesLittle: who may write a status needs some bytes to name 10,000 ranks.
+func TestAForgedLedgerTakesLittle(t *testing.T) {
+	for name, tc := range forgedLedgers() {
+		t.Run(name, func(t *testing.T) {
+			job := kt.Job(kt.Type("worker", 1), kt.Begun)
+			job.Status.Ledger = tc.ledger
+			require.Less(t, sizeOf(t, job.Status), 1_400_000)
+			w := kernel.World{Job: job, Now: kt.Start, Settings: kt.Settings}
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			d := kernel.Plan(w)
+			runtime.ReadMemStats(&after)
+			took := int(after.TotalAlloc - before.TotalAlloc)
+			t.Logf("a plan for a status of %d kB takes %d kB, and is weighed as %d kB", sizeOf(t, job.Status)>>10, took>>10, kernel.Weight(w)>>10)
+			if tc.problem == "" {
+				require.NotEqual(t, v1beta1.JobUnknown, d.Status.Phase)
+				require.Less(t, took, 8*kernel.Weight(w), "what it is weighed as is of the same order")
+				require.Less(t, took, 160<<20, "all that was taken in turn")
+				return
+			}
+			require.Less(t, took, 2<<20)
+			require.Equal(t, v1beta1.JobUnknown, d.Status.Phase)
+			blocked := condition(d.Status, v1beta1.ConditionBlocked)
+			require.Equal(t, v1beta1.ReasonLedgerUnreadable, blocked.Reason)
+			require.Equal(t, tc.problem+". The operator does nothing for this job "+status.Repair+".", blocked.Message)
+		})
+	}
 }

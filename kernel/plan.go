@@ -147,10 +147,10 @@ func decidedByStatus(w World, replicas *roster.Roster, err error) (d Decision, d
 		return unreadable(w, status.OfOtherBuild(w.Job.Status.LedgerVersion), status.CreateAgain), true
 	case replicas.Earlier != "":
 		return unreadable(w, status.EarlierPod(replicas.Earlier), status.CreateAgain), true
+	case err != nil: // before what is newer than the ledger, of which only a part was read
+		return unreadable(w, err.Error(), status.Repair), true
 	case replicas.Newer != "" && w.JobIsLive:
 		return unreadable(w, status.NewerPod(replicas.Newer), status.Repair), true
-	case err != nil:
-		return unreadable(w, err.Error(), status.Repair), true
 	case replicas.Newer != "":
 		return Decision{Status: w.Job.Status, Actions: releaseOrphans(w), RequeueAfter: staleInterval, Stale: true}, true
 	default:

@@ -107,6 +107,22 @@ func TestAJobWhoseLedgerCannotBeStoredFailsAndSaysWhy(t *testing.T) {
 	require.Equal(t, []string{"ReleasePod worker0-5"}, did(e))
 }
 
+// A ledger of few bytes may name more ranks than the next reconcile would read.
+func TestAJobWhoseLedgerCouldNotBeReadBackFailsAndSaysWhy(t *testing.T) {
+	t.Parallel()
+	job := kt.Job(kt.Type("worker", 1), kt.Begun)
+	for i := range 13 { // types that the job had before
+		job.Status.Ledger = append(job.Status.Ledger, v1beta1.TaskLedger{Type: fmt.Sprint("t", i), Replicas: []v1beta1.RankRecord{{LastRank: 9999, Attempt: 1}}})
+	}
+	d := kernel.Plan(kernel.World{Job: job, Now: kt.Start, Settings: kt.Settings})
+	require.Equal(t, v1beta1.JobFailed, d.Status.Phase)
+	failed := condition(d.Status, v1beta1.ConditionFailed)
+	require.Equal(t, v1beta1.ReasonLedgerFull, failed.Reason)
+	require.Equal(t, "130000 replicas were replaced, of all types and sizes that the job has had: to account for that status.ledger names 130000 ranks, and 120000 are allowed. "+
+		"Run fewer replicas in one job; or set spec.restartScope to Job, which keeps one account for all.", failed.Message)
+	require.Empty(t, d.Status.Ledger)
+}
+
 func TestNeighboursThatWereReplacedInTheSameWayShareARecord(t *testing.T) {
 	t.Parallel()
 	job := kt.Job(kt.Type("worker", 3000, kt.Policy(v1beta1.RestartOnFailure, 5)), kt.Begun)

@@ -80,12 +80,7 @@ func Load(job *v1beta1.GenericJob) (Draft, error) {
 	}
 	l.edited = l.findsEdit()
 	d := Draft{l}
-	var broken error
-	for i := range s.Ledger {
-		if err := d.account(s.Ledger[i].Type).load(&s.Ledger[i]); err != nil {
-			broken = fmt.Errorf("status.ledger[%s].%w", s.Ledger[i].Type, err)
-		}
-	}
+	broken := d.loadAccounts(s.Ledger)
 	l.replicaTypes = spec.ReplicaTypes(job, l.IsSettled() && !job.Spec.RunMode.Pauses())
 	for i, t := range l.replicaTypes {
 		a := d.account(t.Type)
@@ -100,6 +95,19 @@ func Load(job *v1beta1.GenericJob) (Draft, error) {
 		}
 	}
 	return d, broken
+}
+
+// loadAccounts reads the accounts, up to the first that cannot be read.
+func (d Draft) loadAccounts(list []v1beta1.TaskLedger) error {
+	if err := checkNamed(list); err != nil {
+		return err
+	}
+	for i := range list {
+		if err := d.account(list[i].Type).load(&list[i]); err != nil {
+			return fmt.Errorf("status.ledger[%s].%w", list[i].Type, err)
+		}
+	}
+	return nil
 }
 
 func (a *Account) load(l *v1beta1.TaskLedger) (err error) {

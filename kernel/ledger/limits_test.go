@@ -121,18 +121,18 @@ func TestCloseIfFull(t *testing.T) {
 			d := load(t, job)
 			d.Succeed(d.Account("worker"), 3)
 			restarts, before := d.Account("worker").Restarts(), saved(d, start)
-			records, size, most := d.CloseIfFull(start)
+			full := d.CloseIfFull(start)
 			require.Equal(t, restarts, d.Account("worker").Restarts(), "the sums stay")
 			after := saved(d, start)
 			if !tc.full {
-				require.Equal(t, []int{0, 0, 0}, []int{records, size, most})
+				require.Nil(t, full)
 				require.Equal(t, before, after)
 				return
 			}
 			text, err := json.Marshal(before.Ledger)
 			require.NoError(t, err)
-			require.Equal(t, []int{18000, len(text), maxLedger}, []int{records, size, most})
-			require.Greater(t, size, most)
+			require.Equal(t, &Full{18000, len(text), maxLedger, false}, full)
+			require.Greater(t, full.Size, full.Most)
 			require.Equal(t, []v1beta1.TaskLedger{{Type: "worker", Succeeded: "3"}}, after.Ledger, "outcomes stay")
 
 			after.CompletionTime, after.Tasks = stamp(0), []v1beta1.TaskStatus{{Type: "worker", RestartCount: restarts}}

@@ -17,7 +17,7 @@ type Ranks struct {
 
 type span struct{ from, to int }
 
-// maxRank bounds what the ledger may name, so that a mangled status cannot make a reconcile allocate without end.
+// maxRank is the highest rank that the ledger may name. How many ranks it may name is maxNamed.
 const maxRank = spec.MaxReplicas - 1
 
 // ParseRanks reads the form that String writes. It accepts nothing else.
@@ -26,7 +26,7 @@ func ParseRanks(s string) (Ranks, error) {
 	if s == "" {
 		return r, nil
 	}
-	for _, part := range strings.Split(s, ",") {
+	for part := range strings.SplitSeq(s, ",") {
 		from, to, err := parseSpan(part)
 		if err != nil {
 			return Ranks{}, err

@@ -27,13 +27,18 @@ func (l *Ledger) countRecords() int {
 	return n
 }
 
-// loadRecords reads the records of a type's replicas. What they say of ranks that no job has is an error.
+// loadRecords reads the records of a type's replicas. Ranks that no job has are an error, and so is a rank that is not above those of the record before.
 func (a *Account) loadRecords(list []v1beta1.RankRecord) error {
+	before := int32(-1)
 	for _, l := range list {
 		last := max(l.Rank, l.LastRank)
 		if l.Rank < 0 || last > maxRank || l.LastRank < 0 {
 			return fmt.Errorf("rank %d to %d: want ranks from 0 to %d", l.Rank, l.LastRank, maxRank)
 		}
+		if l.Rank <= before {
+			return fmt.Errorf("rank %d after rank %d: want ascending ranks, each in one record", l.Rank, before)
+		}
+		before = last
 		hashes := l.ExitsOfPod
 		if hashes != "" && len(hashes) != hashLength*int(last-l.Rank+1) {
 			return fmt.Errorf("rank %d to %d: exitsOfPod has %d characters: want %d for each rank", l.Rank, l.LastRank, len(hashes), hashLength)
@@ -93,21 +98,41 @@ func continues(before, r v1beta1.RankRecord) bool {
 		before.MinPodAttempt == r.MinPodAttempt && before.Exits == r.Exits && (before.ExitsOfPod == "") == (r.ExitsOfPod == "")
 }
 
-// CloseIfFull drops the records, but for their sums, if they have become too large to be stored. It returns their number,
-// their size and the size that can be stored, in bytes; zeros if there is room.
-func (d Draft) CloseIfFull(now time.Time) (records, size, most int) {
-	if records = d.countRecords(); records <= manyRecords {
-		return 0, 0, 0
-	}
-	var s v1beta1.GenericJobStatus
-	d.Save(&s, now)
-	text, err := json.Marshal(s.Ledger)
-	if err != nil || len(text) <= maxLedger {
-		return 0, 0, 0
+// Full says how much of a ledger is too much: it would take Size, and has room for Most. That is in bytes, or InRanks.
+type Full struct {
+	Records    int // how many there were
+	Size, Most int
+	InRanks    bool
+}
+
+// CloseIfFull drops the records, but for their sums, if they have become too large to be stored, or too many to be read back. It returns nil if there is
+// room.
+func (d Draft) CloseIfFull(now time.Time) *Full {
+	full := d.full(now)
+	if full == nil {
+		return nil
 	}
 	for _, a := range d.accounts {
 		a.forgotten = a.Restarts()
 		a.records = map[int]*v1beta1.RankRecord{}
 	}
-	return records, len(text), maxLedger
+	return full
+}
+
+// full returns how much of the ledger is too much; nil if there is room.
+func (l *Ledger) full(now time.Time) *Full {
+	records := l.countRecords()
+	if records <= manyRecords {
+		return nil
+	}
+	if named := l.countNamed(); named > fullAt {
+		return &Full{records, named, fullAt, true}
+	}
+	var s v1beta1.GenericJobStatus
+	l.Save(&s, now)
+	text, err := json.Marshal(s.Ledger)
+	if err != nil || len(text) <= maxLedger {
+		return nil
+	}
+	return &Full{records, len(text), maxLedger, false}
 }

@@ -140,8 +140,10 @@ func FailsByRule(rule string) string {
 }
 
 // LedgerFull says why a job fails whose ledger cannot be stored, and what to do.
-func LedgerFull(records, size, most int) string {
-	return fmt.Sprintf(
-		"%d replicas were replaced, each in its own way: to account for that takes %d bytes of status, of which there are %d. Run fewer replicas in one job; or set spec.restartScope to Job, which keeps one account for all.",
-		records, size, most)
+func LedgerFull(f *ledger.Full) string {
+	problem := fmt.Sprintf("%d replicas were replaced, each in its own way: to account for that takes %d bytes of status, of which there are %d", f.Records, f.Size, f.Most)
+	if f.InRanks {
+		problem = fmt.Sprintf("%d replicas were replaced, of all types and sizes that the job has had: to account for that status.ledger names %d ranks, and %d are allowed", f.Records, f.Size, f.Most)
+	}
+	return problem + ". Run fewer replicas in one job; or set spec.restartScope to Job, which keeps one account for all."
 }
