@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,6 +29,7 @@ type foreign struct {
 	*Reconciler
 	job           *v1beta1.GenericJob
 	clock         *clocktesting.FakePassiveClock
+	mutex         sync.Mutex // releases run beside each other
 	live          client.WithWatch
 	patched       []string
 	asked, writes int // live reads; writes other than patches
@@ -51,6 +53,8 @@ func newForeign(t *testing.T, cached types.UID, pods ...*corev1.Pod) *foreign {
 	write := func() error { f.writes++; return nil }
 	f.live = builder.WithInterceptorFuncs(interceptor.Funcs{
 		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+			f.mutex.Lock()
+			defer f.mutex.Unlock()
 			if f.patched = append(f.patched, o.GetName()); f.answer != nil {
 				return f.answer
 			}
