@@ -150,6 +150,26 @@ func (o odd) status(s *v1beta1.GenericJobStatus) {
 		s.FirstFailure = &v1beta1.FirstFailure{ReplicaFailure: v1beta1.ReplicaFailure{Pod: "job-worker-0", Node: "a", Time: o.maybe(), Follows: oneOf(o, "", "x")}, JobAttempt: int32(o.IntN(2))}
 	}
 	s.Progress = oneOf(o, nil, nil, &v1beta1.Progress{Step: new(o.number()), Time: o.time()})
+	if o.IntN(4) == 0 {
+		s.Ledger = o.ledger()
+	}
+}
+
+// ledger draws what is recorded of the replicas of a job, of some that it does not have, and of types that it does not have.
+func (o odd) ledger() (list []v1beta1.TaskLedger) {
+	for _, name := range []string{"worker", "gone", "never"}[:o.IntN(4)] {
+		l := v1beta1.TaskLedger{Type: name, Succeeded: oneOf(o, "", "1", "0-9999"), Failed: oneOf(o, "", "", "2,4-9000", "0-9999")}
+		for rank := int32(o.IntN(2)); rank < 10_000 && o.IntN(8) > 0; rank += int32(1 + o.IntN(3)) {
+			r := v1beta1.RankRecord{Rank: rank, Attempt: int32(o.IntN(3)), Restarts: int32(o.IntN(3)), Streak: int32(o.IntN(20)), NotBefore: o.maybe()}
+			if o.IntN(4) == 0 {
+				rank = oneOf(o, rank+1, 9999)
+				r.LastRank = rank
+			}
+			l.Replicas = append(l.Replicas, r)
+		}
+		list = append(list, l)
+	}
+	return list
 }
 
 func (o odd) job() *v1beta1.GenericJob {

@@ -20,6 +20,19 @@ const (
 	fullAt = maxNamed - 2*2*spec.MaxAllReplicas
 )
 
+// loadAccounts reads the accounts, up to the first that cannot be read.
+func (d Draft) loadAccounts(list []v1beta1.TaskLedger) error {
+	if err := checkNamed(list); err != nil {
+		return err
+	}
+	for i := range list {
+		if err := d.account(list[i].Type).load(&list[i]); err != nil {
+			return fmt.Errorf("status.ledger[%s].%w", list[i].Type, err)
+		}
+	}
+	return nil
+}
+
 // checkNamed returns an error if a ledger names more ranks than can be read.
 func checkNamed(list []v1beta1.TaskLedger) error {
 	named := 0

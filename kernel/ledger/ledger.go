@@ -97,19 +97,6 @@ func Load(job *v1beta1.GenericJob) (Draft, error) {
 	return d, broken
 }
 
-// loadAccounts reads the accounts, up to the first that cannot be read.
-func (d Draft) loadAccounts(list []v1beta1.TaskLedger) error {
-	if err := checkNamed(list); err != nil {
-		return err
-	}
-	for i := range list {
-		if err := d.account(list[i].Type).load(&list[i]); err != nil {
-			return fmt.Errorf("status.ledger[%s].%w", list[i].Type, err)
-		}
-	}
-	return nil
-}
-
 func (a *Account) load(l *v1beta1.TaskLedger) (err error) {
 	if a.succeeded, err = ParseRanks(l.Succeeded); err != nil {
 		return fmt.Errorf("succeeded %q: %w", l.Succeeded, err)
