@@ -156,7 +156,7 @@ func (a *acting) discard(pod *corev1.Pod, reason string) {
 // deletePod deletes a pod, by force if its node has not ended it in time.
 func (a *acting) deletePod(pod *corev1.Pod, reason string) {
 	switch {
-	case a.judge.IsOverdue(pod) && (pod.DeletionGracePeriodSeconds == nil || *pod.DeletionGracePeriodSeconds > 0):
+	case a.judge.NeedsForce(pod):
 		a.do(ForceDeletePod, pod, reason)
 	case pod.DeletionTimestamp == nil:
 		a.do(DeletePod, pod, reason)

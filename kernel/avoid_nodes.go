@@ -73,7 +73,7 @@ func (p *planning) noteNodes() {
 		return
 	}
 	for name, node := range p.Nodes {
-		if node.Answers {
+		if node.Answers && !node.Assumed {
 			p.draft.RemoveLostNode(name)
 		}
 	}

@@ -49,6 +49,22 @@ func TestALossCountsOnceHoweverLongItsPodStays(t *testing.T) {
 	}
 }
 
+// Where thousands of pods hang, some nodes are not looked at in a reconcile, and their pods wait. That says nothing of such a node.
+func TestALostNodeIsNotBackBecauseNobodyHasLooked(t *testing.T) {
+	job := endless(v1beta1.AvoidNodes{})
+	w := kernel.World{
+		Job: job, Pods: []*corev1.Pod{kt.Pod(job, "worker", 0, kt.Running, onNode("a"), kt.Deleted(kt.Start, time.Second), kt.Marked)},
+		Nodes: map[string]podstate.Node{"a": {SilentSince: kt.Start}}, Now: kt.At(10 * time.Minute), NodeCount: 9, Settings: kt.Settings,
+	}
+	w.Job = after(job, planWorld(t, w))
+	require.Equal(t, []string{"a"}, avoids(w.Job))
+	w.Nodes = map[string]podstate.Node{"a": {Answers: true, Assumed: true}}
+	w.Job = after(job, planWorld(t, w))
+	require.Equal(t, []string{"a"}, avoids(w.Job))
+	w.Nodes = map[string]podstate.Node{"a": {Answers: true}}
+	require.Empty(t, planWorld(t, w).Status.AvoidedNodes)
+}
+
 func TestTheLossOfANodeCountsThatIsAvoidedAlready(t *testing.T) {
 	job := failing(t, endless(v1beta1.AvoidNodes{}), 9, "a", "a")
 	pod := kt.Pod(job, "worker", 0, kt.Running, onNode("a"), kt.Deleted(kt.At(time.Hour), time.Second), kt.Marked)

@@ -36,7 +36,8 @@ type World struct {
 	// StepReport is what the StepPod reports; its zero value if none was asked, or has answered.
 	StepReport inplace.Report
 	// Nodes are the nodes that the caller has read live, by name: those whose state decides what a pod means (see podstate.Judge.DependsOnNode). A pod on
-	// a node that answers may still run, so it is neither deleted by force nor replaced.
+	// a node that answers may still run, so it is neither deleted by force nor replaced. If an answer makes a pod need force (podstate.Judge.NeedsForce), the
+	// caller has asked in this reconcile. Other answers may be older.
 	Nodes map[string]podstate.Node
 	// NodeCount is how many nodes the cluster has; 0 if that is not known. Only jobs with avoidNodes ask.
 	NodeCount int

@@ -18,7 +18,7 @@ import (
 )
 
 // RetrySoon is when to try again after a reconcile whose view of the job or of a pod was old. The watch event that brings the
-// new view normally comes first, if the cache keeps what has changed.
+// new view normally comes first, if the cache keeps what has changed. It is also when a reconcile follows that reads what another one has left.
 const RetrySoon = time.Second
 
 // GVKGenericJob is the kind of GenericJobs.

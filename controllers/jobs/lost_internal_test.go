@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
@@ -34,9 +35,11 @@ func TestALostNodeIsLookedAtAgainAfterAReadThatFailed(t *testing.T) {
 	job.Spec.ReplicaSpecs = []v1beta1.ReplicaSpec{{Type: "worker"}}
 	job.Status.AvoidedNodes = []v1beta1.AvoidedNode{{Node: "a"}, {Node: "b"}}
 	live := &liveNodes{err: errors.New("etcdserver: request timed out")}
-	r := &Reconciler{Live: live, memory: &remember.Jobs[remembered]{}}
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	told := clocktesting.NewFakePassiveClock(start)
+	r := &Reconciler{Live: live, Clock: told, memory: &remember.Jobs[remembered]{}, nodeAnswers: &nodeAnswers{}}
 	look := func(now time.Time) error {
+		told.SetTime(now)
 		_, err := r.lookAtNodes(t.Context(), kernel.World{Job: job, Now: now})
 		return err
 	}

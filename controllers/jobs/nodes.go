@@ -14,37 +14,40 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers/calls"
 	"github.com/genericjob/genericjob/kernel"
 	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
 // lookAtNodes reads some nodes live. They are the nodes of pods that stay Terminating: whether such a node answers decides what the pod means. With them
-// are the lost nodes that the job avoids. Few pods need that, and a cache of nodes would cost every cluster memory and watches.
+// are the lost nodes that the job avoids. Mostly few pods need that, and a cache of nodes would cost every cluster memory and watches. If many do, as on a storage
+// that hangs, a reconcile reads some of their nodes, and the next ones read others.
 func (r *Reconciler) lookAtNodes(ctx context.Context, w kernel.World) (map[string]podstate.Node, error) {
-	judge := podstate.Judge{Now: w.Now, ForceReplaceAfter: w.Settings.ForceReplaceAfter}
-	names := r.lostNodes(w)
-	looksAtLost := len(names) > 0
-	for _, pod := range w.Pods {
-		if name := pod.Spec.NodeName; name != "" && judge.DependsOnNode(pod) && !slices.Contains(names, name) {
-			names = append(names, name)
+	lost, look, m := r.lostNodes(w), newNodeLook(w), r.memory.Of(w.Job)
+	for _, name := range look.inTurn(lost, m.lastNode) {
+		if err := calls.CheckShutdown(ctx); err != nil {
+			return nil, err
 		}
-	}
-	var seen map[string]podstate.Node
-	for _, name := range names {
+		asked := r.Clock.Now()
+		known, ok := r.nodeAnswers.get(name)
+		if look.take(name, known, ok, asked) {
+			continue
+		}
+		m.lastNode = name // also if it cannot be read: then others go first
 		node, err := r.lookAtNode(ctx, name)
 		if err != nil {
 			return nil, err
 		}
-		if seen == nil {
-			seen = map[string]podstate.Node{}
-		}
-		seen[name] = node
+		look.seen[name] = node
+		look.reads++
+		r.nodeAnswers.put(name, nodeAnswer{node, asked}, r.Clock.Now())
 	}
-	if looksAtLost {
-		r.memory.Of(w.Job).nextLost = w.Now.Add(kernel.LostInterval)
+	if len(lost) > 0 {
+		m.nextLost = w.Now.Add(kernel.LostInterval)
 	}
-	return seen, nil
+	m.nodesAgain = look.again()
+	return look.seen, nil
 }
 
 // lostNodes returns the nodes that a job avoids because they are lost, if it is time to look at them again. They are not looked at while all its pods have

@@ -62,8 +62,9 @@ type Reconciler struct {
 	// limiter bounds the calls under way, and pushSlots the orders that are pushed at once, over all jobs.
 	limiter   *calls.Limiter
 	pushSlots chan struct{}
-	// nodes counts the cluster's nodes.
-	nodes *nodeCount
+	// nodes counts the cluster's nodes, and nodeAnswers remembers what they have answered.
+	nodes       *nodeCount
+	nodeAnswers *nodeAnswers
 	// pods lists the pods of a job. Nil: the client does.
 	pods podLister
 	// questions are asked beside reconciles.
@@ -116,6 +117,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 		decision = kernel.Plan(world)
 	}
+	decision.RequeueAfter = calls.Sooner(decision.RequeueAfter, r.memory.Of(job).nodesAgain)
 	return r.carryOut(ctx, world, decision)
 }
 

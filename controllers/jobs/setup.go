@@ -121,7 +121,7 @@ func (r Reconciler) Controller() Controller {
 	writes := wake.NewOwnWrites(r.Clock)
 	r.Client = writes.Of(r.Client)
 	r.memory, r.limiter = &remember.Jobs[remembered]{}, &calls.Limiter{}
-	r.rules, r.nodes = &calls.RestartRules{Version: r.Version}, &nodeCount{}
+	r.rules, r.nodes, r.nodeAnswers = &calls.RestartRules{Version: r.Version}, &nodeCount{}, &nodeAnswers{}
 	if r.questions == nil {
 		r.questions = newQuestions(r.Clock)
 	}

@@ -16,6 +16,8 @@ type Node struct {
 	// SilentSince is when Kubernetes found that the node's kubelet says nothing any more. It is zero for a node that is gone, and for a kubelet that
 	// speaks, even if it says that the node is not Ready.
 	SilentSince time.Time
+	// Assumed says that nobody has looked at the node, so that it is only taken to answer.
+	Assumed bool
 }
 
 // isLost reports whether nobody will report how a pod that is being deleted ended. Either its node does not answer, or it has no grace period left. Then
@@ -32,6 +34,11 @@ func (j Judge) isLost(pod *corev1.Pod) bool {
 // answer.
 func (j Judge) IsOverdue(pod *corev1.Pod) bool {
 	return j.isGivenUp(pod) || j.IsStuckTerminating(pod) && !j.Nodes[pod.Spec.NodeName].Answers
+}
+
+// NeedsForce reports whether a Terminating pod is overdue, and only goes if somebody deletes it by force.
+func (j Judge) NeedsForce(pod *corev1.Pod) bool {
+	return j.IsOverdue(pod) && (pod.DeletionGracePeriodSeconds == nil || *pod.DeletionGracePeriodSeconds > 0)
 }
 
 // IsStuckTerminating reports whether a pod has been Terminating for longer than a node that answers would take.
@@ -75,15 +82,15 @@ func (j Judge) givenUpAt(pod *corev1.Pod) time.Time {
 	}
 }
 
-// nodeInterval is how often to look whether the node of a pod that hangs still answers.
-const nodeInterval = time.Minute
+// NodeInterval is how often to look whether the node of a pod that hangs still answers.
+const NodeInterval = time.Minute
 
 // UntilOverdue returns how long until a Terminating pod may be overdue; 0 if it is already, or never will be.
 func (j Judge) UntilOverdue(pod *corev1.Pod) time.Duration {
 	if j.ForceReplaceAfter <= 0 || j.IsOverdue(pod) {
 		return 0
 	}
-	wait := nodeInterval
+	wait := NodeInterval
 	if !j.IsStuckTerminating(pod) {
 		wait = pod.DeletionTimestamp.Add(j.ForceReplaceAfter).Sub(j.Now)
 	}
@@ -91,7 +98,7 @@ func (j Judge) UntilOverdue(pod *corev1.Pod) time.Duration {
 		if at.After(j.Now) {
 			return min(wait, at.Sub(j.Now))
 		}
-		return min(wait, nodeInterval)
+		return min(wait, NodeInterval)
 	}
 	return wait
 }
@@ -100,7 +107,7 @@ func (j Judge) UntilOverdue(pod *corev1.Pod) time.Duration {
 func (j Judge) onLostNode(pod *corev1.Pod) string {
 	node, looked := j.Nodes[pod.Spec.NodeName]
 	since := lostSince(pod)
-	if since.IsZero() || looked && node.SilentSince.IsZero() {
+	if since.IsZero() || looked && !node.Assumed && node.SilentSince.IsZero() {
 		return ""
 	}
 	out := fmt.Sprintf(", and node %s is not Ready since %s", pod.Spec.NodeName, text.Time(since))

@@ -87,7 +87,7 @@ func TestWhenAPodIsGivenUp(t *testing.T) {
 					} else {
 						wait := judge.UntilOverdue(tc.pod.Pod)
 						require.Positive(t, wait, "somebody looks again")
-						require.True(t, tc.want == never || d+wait <= tc.want+nodeInterval, "%s after noon, in %s", d, wait)
+						require.True(t, tc.want == never || d+wait <= tc.want+NodeInterval, "%s after noon, in %s", d, wait)
 					}
 				}
 				require.Equal(t, tc.want, at)

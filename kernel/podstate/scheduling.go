@@ -74,7 +74,7 @@ func (j Judge) Waiting(pod *corev1.Pod) (reason, message string) {
 	switch {
 	case pod == nil:
 		return "", "its pod is not there yet"
-	case j.IsStuckTerminating(pod) && !j.IsOverdue(pod):
+	case j.IsStuckTerminating(pod) && !j.IsOverdue(pod) && !j.Nodes[pod.Spec.NodeName].Assumed:
 		return "", fmt.Sprintf("its pod is Terminating for longer than its grace period, but node %s answers, so it may still run: find out what keeps it there, or delete it with --grace-period=0 --force if you know that it does not", pod.Spec.NodeName)
 	case pod.DeletionTimestamp != nil:
 		return "", "its pod is Terminating" + j.onLostNode(pod)

@@ -133,7 +133,14 @@ func TestANodeThatAnswersKeepsItsPods(t *testing.T) {
 	p := pod(deleted(noon.Add(-time.Hour), 30))
 	judge := Judge{Now: noon, ForceReplaceAfter: 5 * time.Minute, Nodes: map[string]Node{"n": {Answers: true}}}
 	require.Equal(t, Terminating, judge.Of(p, &Numbers{}, Replica{}))
-	require.Equal(t, nodeInterval, judge.UntilOverdue(p.Pod))
+	require.Equal(t, NodeInterval, judge.UntilOverdue(p.Pod))
+	_, told := judge.Waiting(p.Pod)
+	require.Contains(t, told, "but node n answers")
+
+	judge.Nodes = map[string]Node{"n": {Answers: true, Assumed: true}}
+	require.Equal(t, Terminating, judge.Of(p, &Numbers{}, Replica{}))
+	_, told = judge.Waiting(p.Pod)
+	require.Equal(t, "its pod is Terminating", told, "nobody has asked the node")
 
 	judge.Nodes = nil
 	require.True(t, judge.IsOverdue(p.Pod))

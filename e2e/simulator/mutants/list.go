@@ -121,7 +121,7 @@ var ofReconciles = []mutant{
 	{"code of another job speaks against every node", "controllers/badnodes/reports.go",
 		"case worst == nil || isWorse(n, worst):\n", "case true:\n\t\t\tadd(job.Namespace, n)\n"},
 	{"a lost node is avoided for ever", "kernel/avoid_nodes.go",
-		"if node.Answers {\n\t\t\tp.draft.RemoveLostNode", "if node.Answers && name == \"\" {\n\t\t\tp.draft.RemoveLostNode"},
+		"if node.Answers && !node.Assumed {\n\t\t\tp.draft.RemoveLostNode", "if node.Answers && name == \"\" {\n\t\t\tp.draft.RemoveLostNode"},
 	{"a pod waits on for any node but one that is back", "kernel/avoid_nodes.go",
 		"return slices.ContainsFunc(avoids, func", "return len(avoids) > 99 && slices.ContainsFunc(avoids, func"},
 
