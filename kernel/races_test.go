@@ -236,6 +236,13 @@ func TestUnreadableLedgerStopsEverything(t *testing.T) {
 	job = after(job, d)
 	require.Equal(t, job.Status, plan(t, job, kt.At(time.Hour)).Status, "it is told once")
 
+	replaced := job.DeepCopy() // what cannot be read stands before the attempt of its pod
+	replaced.Status.Ledger = []v1beta1.TaskLedger{{Type: "ps", Failed: "x"}, {Type: "worker", Replicas: []v1beta1.RankRecord{{Rank: 1, Attempt: 1}}}}
+	pod := kt.Pod(job, "worker", 1, kt.Running)
+	pod.Labels[v1beta1.LabelAttempt] = "1"
+	d = planWorld(t, kernel.World{Job: replaced, Pods: []*corev1.Pod{pod}, JobIsLive: true, Now: kt.At(time.Hour), Settings: kt.Settings})
+	require.Contains(t, condition(d.Status, v1beta1.ConditionBlocked).Message, `status.ledger[ps].failed "x"`, "the pod is not newer than the ledger")
+
 	job.Status.Ledger = nil
 	d = plan(t, job, kt.At(time.Hour), kt.Pods(job, "worker", 2, kt.Running)...)
 	require.Equal(t, v1beta1.JobRunning, d.Status.Phase)
