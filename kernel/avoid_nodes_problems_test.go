@@ -65,6 +65,7 @@ func TestFaultsThatAJobHasNotSeenItself(t *testing.T) {
 		"two losses are two":                              {v1beta1.AvoidNodes{}, nil, []kernel.NodeProblem{others("a", lost, 0, h)}, []string{"a"}},
 		"a loss that the job has recorded, too, is one":   {v1beta1.AvoidNodes{}, []string{"a"}, []kernel.NodeProblem{others("a", lost, 59*time.Minute)}, []string{}},
 		"the job's own loss is another if it is long ago": {v1beta1.AvoidNodes{}, []string{"a"}, []kernel.NodeProblem{others("a", lost, h)}, []string{"a"}},
+		"lost nodes that are forged keep it from one":     {after1, nil, []kernel.NodeProblem{others("a", lost, h), others("b", lost, h), others("c", lost, h)}, []string{"a"}},
 		"what is too long ago does not count":             {v1beta1.AvoidNodes{Within: "1h"}, nil, []kernel.NodeProblem{others("a", failed, h, 90*time.Minute)}, []string{}},
 		"nor does what a clock of next year has recorded": {v1beta1.AvoidNodes{}, nil, []kernel.NodeProblem{others("a", failed, 9999*h, 9999*h)}, []string{}},
 	} {

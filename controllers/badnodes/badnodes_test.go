@@ -75,7 +75,7 @@ func TestWhatOtherJobsTell(t *testing.T) {
 		},
 		"another tenant's logs say nothing of my nodes":       {[]*v1beta1.GenericJob{told("b", "x", on("n1", v1beta1.AvoidFailed, 1, 2, 3))}, nil},
 		"nor do its rejections, which a template can provoke": {[]*v1beta1.GenericJob{told("b", "x", on("n1", v1beta1.AvoidRejected, 1, 2, 3))}, nil},
-		"a loss counts for all, and names nobody":             {[]*v1beta1.GenericJob{told("b", "x", on("n1", v1beta1.AvoidLost, 4))}, []string{"n1 Lost [4] " + lost}},
+		"a lost node counts for all, and names nobody":        {[]*v1beta1.GenericJob{told("b", "x", on("n1", v1beta1.AvoidLost, 4))}, []string{"n1 Lost [4] " + lost}},
 		"code that fails everywhere speaks against one node": {
 			[]*v1beta1.GenericJob{told("a", "x", on("n1", v1beta1.AvoidFailed, 1), on("n2", v1beta1.AvoidFailed, 2, 3), on("n3", v1beta1.AvoidRejected, 4))},
 			[]string{"n2 Failed [3] in job x: what n2 saw"},
@@ -83,7 +83,7 @@ func TestWhatOtherJobsTell(t *testing.T) {
 		"of two alike it is the last": {
 			[]*v1beta1.GenericJob{told("a", "x", on("n1", v1beta1.AvoidFailed, 2), on("n2", v1beta1.AvoidFailed, 1))}, []string{"n1 Failed [2] in job x: what n1 saw"},
 		},
-		"losses it tells all of": {
+		"lost nodes it tells all of": {
 			[]*v1beta1.GenericJob{told("a", "x", on("n2", v1beta1.AvoidLost, 1), on("n1", v1beta1.AvoidLost, 2), on("n3", v1beta1.AvoidFailed, 2))},
 			[]string{"n3 Failed [2] in job x: what n3 saw", "n1 Lost [2] " + lost, "n2 Lost [1] " + lost},
 		},
@@ -210,8 +210,8 @@ func TestThousandsOfNodesHaveACondition(t *testing.T) {
 		"those that it avoids, and as many as it may avoid")
 }
 
-// Each job tells of the last loss of a node. Many that tell of one do not make an earlier one be forgotten.
-func TestManyTellOfOneLoss(t *testing.T) {
+// Each job tells when a node was lost last. Many that tell of one time do not make an earlier one be forgotten.
+func TestManyTellOfOneLostNode(t *testing.T) {
 	b, see := knowing(told("b", "early", on("n1", v1beta1.AvoidLost, 0)))
 	for i := range 30 {
 		see.Create(event.CreateEvent{Object: told("b", fmt.Sprint("late", i), on("n1", v1beta1.AvoidLost, 120+i%2))})
@@ -238,7 +238,7 @@ func TestJobsOfOtherClustersTellNothing(t *testing.T) {
 	}
 }
 
-// Who has many namespaces does not take the room of who has one, nor that of losses, which count for all.
+// Who has many namespaces does not take the room of who has one, nor that of lost nodes, which count for all.
 func TestTheRoomOfOthersStays(t *testing.T) {
 	b, see := knowing(told("small", "x", on("n1", v1beta1.AvoidFailed, 0)), told("small", "y", on("n2", v1beta1.AvoidLost, 0)))
 	for i := range 20 * mostOfOne {

@@ -123,7 +123,7 @@ func (s *Store) seeJob(o any, isGone bool) {
 }
 
 // ProblemsFor returns what speaks against nodes for a job, beside what it has recorded itself. First come conditions, then failures of other jobs of its
-// namespace, and then losses.
+// namespace, and then lost nodes.
 func (s *Store) ProblemsFor(job *v1beta1.GenericJob) (list []ledger.NodeProblem) {
 	if s == nil {
 		return nil
@@ -137,7 +137,7 @@ func (s *Store) ProblemsFor(job *v1beta1.GenericJob) (list []ledger.NodeProblem)
 	for _, namespace := range []string{job.Namespace, everywhere} {
 		nodes := s.seen.at[namespace]
 		for _, node := range slices.Sorted(maps.Keys(nodes)) {
-			if f, ok := reportedProblem(nodes[node], self, node); ok {
+			if f, ok := sightedProblem(nodes[node], self, node); ok {
 				list = append(list, f)
 			}
 		}
@@ -165,8 +165,8 @@ func (s *Store) conditionsFor(job *v1beta1.GenericJob) (names []string) {
 	return names
 }
 
-// reportedProblem returns what other jobs tell of a node. Of a loss it names no job, for that may be of another tenant.
-func reportedProblem(list []sighting, self types.NamespacedName, node string) (f ledger.NodeProblem, ok bool) {
+// sightedProblem returns what other jobs tell of a node. Of a lost node it names no job, for that may be of another tenant.
+func sightedProblem(list []sighting, self types.NamespacedName, node string) (f ledger.NodeProblem, ok bool) {
 	f.Node = node
 	for _, r := range list {
 		if r.job == self {

@@ -21,7 +21,8 @@ const (
 	mostSightings = 11
 )
 
-// everywhere is the namespace of lost nodes, which count for all jobs. No tenant can fake one by what its code prints, or by its exit code.
+// everywhere is the namespace of lost nodes, which count for all jobs. No tenant can fake one by what its code prints, or by its exit code. Who may write
+// statuses can.
 const everywhere = ""
 
 // place is a node as jobs of one namespace see it, or all jobs do.
@@ -101,7 +102,7 @@ func (r *sightings) set(job types.NamespacedName, tells map[place]sighting) {
 	}
 }
 
-// replace stores the reports of a place.
+// replace stores the sightings of a place.
 func (r *sightings) replace(p place, list []sighting) {
 	_, ok := r.at[p.namespace][p.node]
 	switch {
@@ -122,7 +123,7 @@ func (r *sightings) replace(p place, list []sighting) {
 	}
 }
 
-// spare returns which report of a place is forgotten first: one of a loss that another report tells of, too, or else the oldest.
+// spare returns which sighting of a place is forgotten first: one of a lost node that another sighting tells of, too, or else the oldest.
 func spare(p place, list []sighting) int {
 	for i := 1; p.namespace == everywhere && i < len(list); i++ {
 		if list[i].at.Sub(list[i-1].at) < ledger.SameNodeLoss {
@@ -132,7 +133,7 @@ func spare(p place, list []sighting) int {
 	return 0
 }
 
-// forget forgets a report of a place.
+// forget forgets a sighting of a place.
 func (r *sightings) forget(p place, i int) {
 	list := r.at[p.namespace][p.node]
 	job := list[i].job
@@ -143,7 +144,7 @@ func (r *sightings) forget(p place, i int) {
 	r.replace(p, slices.Delete(list, i, i+1))
 }
 
-// fullest returns the namespace of which most places are kept. Losses count for all, so they stay.
+// fullest returns the namespace of which most places are kept. Lost nodes count for all, so they stay.
 func (r *sightings) fullest() (namespace string) {
 	for ns, nodes := range r.at {
 		if n, most := len(nodes), len(r.at[namespace]); ns != everywhere && (namespace == everywhere || n > most || n == most && ns < namespace) {
