@@ -40,8 +40,9 @@ const orderInterval = 25 * time.Millisecond
 
 // Main runs the wrapper to its end, and returns its exit code.
 func Main(args []string) int {
-	w := &wrapper{signals: make(chan os.Signal, 100)}
-	signal.Notify(w.signals) // first of all: the pod may be at its end
+	w := &wrapper{ends: make(chan os.Signal, 10), signals: make(chan os.Signal, 100)}
+	signal.Notify(w.ends, endSignals...) // first of all: the pod may be at its end
+	signal.Notify(w.signals)
 	flags := flag.NewFlagSet("run", flag.ContinueOnError)
 	flags.StringVar(&w.dir, "dir", inplace.Dir, "where the order and the state are")
 	flags.StringVar(&w.podUID, "pod", "", "the pod's UID")
@@ -106,6 +107,7 @@ func (w *wrapper) loop() int {
 	tick := time.NewTicker(orderInterval)
 	defer tick.Stop()
 	for {
+		w.hearEnd()
 		w.obey()
 		w.endIfHung()
 		w.nameStragglers()
@@ -117,6 +119,8 @@ func (w *wrapper) loop() int {
 			w.killRest()
 		case <-w.holdExpired:
 			w.exitCode, w.over = int(w.heldEnd.Code), true
+		case s := <-w.ends:
+			w.endWithPod(s.(syscall.Signal))
 		case s := <-w.signals:
 			w.onSignal(s.(syscall.Signal))
 		case q := <-w.questions:

@@ -29,8 +29,9 @@ type wrapper struct {
 	stateFile         string // where the memory is kept
 	questions         chan question
 	developerRequests chan developerRequest
-	signals           chan os.Signal
-	startedAt         time.Time // when this wrapper began
+	ends              chan os.Signal // endSignals alone
+	signals           chan os.Signal // all; onSignal ignores endSignals
+	startedAt         time.Time      // when this wrapper began
 
 	memory
 	confirmedAt    time.Time // when the volume last showed no less than what is obeyed

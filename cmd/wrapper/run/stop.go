@@ -19,8 +19,10 @@ import (
 const slowStop = time.Second
 
 var (
-	ownSignals = []syscall.Signal{syscall.SIGCHLD, syscall.SIGURG, syscall.SIGPIPE} // the wrapper's, and those that Go sends itself
-	endSignals = []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT}
+	// ownSignals are the wrapper's, and those that Go sends itself. The wrapper may miss some SIGCHLD: it reaps in each turn of its loop.
+	ownSignals = []os.Signal{syscall.SIGCHLD, syscall.SIGURG, syscall.SIGPIPE}
+	// endSignals ask the pod to end. They have a channel of their own: a channel that is full loses signals, and others come in floods.
+	endSignals = []os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT}
 )
 
 // stopWithin asks the code to end, because of an order or for a developer. What is left of it after this time is killed.
@@ -71,14 +73,20 @@ func (w *wrapper) signalSpared() {
 	w.stop.spared = nil
 }
 
-// onSignal hands a signal to the code. After a signal that asks the pod to end, the wrapper starts no code any more.
+// onSignal hands a signal to the code, unless it is the wrapper's, or one that the loop hears of by w.ends.
 func (w *wrapper) onSignal(s syscall.Signal) {
-	switch {
-	case slices.Contains(ownSignals, s):
-	case slices.Contains(endSignals, s):
-		w.endWithPod(s)
-	case w.child != 0:
+	if w.child != 0 && !slices.Contains(ownSignals, os.Signal(s)) && !slices.Contains(endSignals, os.Signal(s)) {
 		_ = syscall.Kill(-w.child, s)
+	}
+}
+
+// hearEnd ends the code if a signal has asked the pod to end by now. The loop calls it before it obeys an order: after such a signal, the wrapper starts
+// no code any more.
+func (w *wrapper) hearEnd() {
+	select {
+	case s := <-w.ends:
+		w.endWithPod(s.(syscall.Signal))
+	default:
 	}
 }
 
