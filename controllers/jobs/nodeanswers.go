@@ -111,8 +111,9 @@ func (l *nodeLook) inTurn(lost []string, last string) []string {
 	return slices.Concat(lost, after, before)
 }
 
-// take does without reading a node, and reports whether it could. An answer by which a pod goes by force must be of this reconcile, for the node may be back: two
-// pods of a replica would write one checkpoint. Any other answer has a pod wait, which is safe. So it may be older. If there is none, the node is assumed to answer.
+// take does without reading a node, and reports whether it could. An answer by which a pod goes by force must be of this reconcile. The node may be back since
+// an older one, and two pods of a replica would write one checkpoint. Any other answer has a pod wait, which is safe. So it may be older. If there is none, the node
+// is assumed to answer.
 func (l *nodeLook) take(name string, known nodeAnswer, isKnown bool, now time.Time) bool {
 	judge := l.judge
 	judge.Nodes = map[string]podstate.Node{name: known.node}

@@ -25,7 +25,7 @@ type remembered struct {
 	sawAll beginning
 	// nextProgress is when to ask again for step and loss, nextFurthest for the highest step, and nextHeld for held ends.
 	nextProgress, nextFurthest, nextHeld time.Time
-	// nextLost is when to look at lost nodes again, and nodesAgain in what time to look at those of pods again; 0 if the pods say so.
+	// nextLost is when to look at lost nodes again. nodesAgain is in what time to look at those of pods again; 0 if the pods say so.
 	nextLost   time.Time
 	nodesAgain time.Duration
 	// lastNode is the node that was read last.
