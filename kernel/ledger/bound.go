@@ -15,8 +15,8 @@ const (
 	// maxNamed is how many ranks Load reads, those that have succeeded or failed among them. It is far above what a job needs. One of MaxAllReplicas
 	// whose replicas were all replaced, and have all finished, names each twice. Ranks that were scaled away, and types that have gone, come on top.
 	maxNamed = 10 * spec.MaxAllReplicas
-	// fullAt is how many ranks are too many for CloseIfFull. What it lets through must be readable with all that can be added before it is asked again:
-	// a record and an outcome of each replica. Of these there are twice MaxAllReplicas at most: as many as the spec asks for, and those that rules keep.
+	// fullAt is how many ranks are too many for CloseIfFull. A record and an outcome of each replica can come on top before it is asked again, and that must
+	// be readable. There are twice MaxAllReplicas at most: as many as the spec asks for, and those that rules keep.
 	fullAt = maxNamed - 2*2*spec.MaxAllReplicas
 )
 
