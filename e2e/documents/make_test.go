@@ -58,7 +58,7 @@ func goCommands(line string) (found []string) {
 }
 
 // goFlags are those of the go command and of all tests, and whether a value follows them as a word of its own.
-var goFlags = map[string]bool{"count": false, "v": false, "run": true, "fuzz": true, "timeout": true, "parallel": true, "trimpath": false, "ldflags": true, "o": true, "buildvcs": false}
+var goFlags = map[string]bool{"count": false, "v": false, "race": false, "run": true, "fuzz": true, "timeout": true, "parallel": true, "trimpath": false, "ldflags": true, "o": true, "buildvcs": false}
 
 // tryGo finds what a go command would run: the packages, and in them the tests, the flags and the verb that it names.
 func tryGo(t *testing.T, command string) {

@@ -7,7 +7,7 @@ func (m *markup) swatch(is string) {
 }
 
 func (m *markup) badge(is string) {
-	m.put(`<svg width="16" height="14" aria-hidden="true"><circle class="badge %s" cx="8" cy="7" r="6.5"/><text class="letter" x="8" y="10.5">%s</text></svg>`, is, is)
+	m.put(`<svg width="16" height="14" aria-hidden="true"><circle class="mark %s" cx="8" cy="7" r="6.5"/><text class="letter" x="8" y="10.5">%s</text></svg>`, is, is)
 }
 
 // drawing begins a drawing, with what it is and what it shows for those who do not see it.
@@ -48,7 +48,7 @@ func (m *markup) life(t *Timeline) {
 	}
 	for _, r := range t.Rows {
 		for _, k := range r.Badges {
-			m.put("<circle class=\"badge %s\" cx=\"%s\" cy=\"%s\" r=\"6.5\"><title>%s</title></circle>", k.Letter, k.X, k.Y, k.Title)
+			m.put("<circle class=\"mark %s\" cx=\"%s\" cy=\"%s\" r=\"6.5\"><title>%s</title></circle>", k.Letter, k.X, k.Y, k.Title)
 			m.put("<text class=\"letter\" x=\"%s\" y=\"%s\">%s<title>%s</title></text>\n", k.X, k.Text, k.Letter, k.Title)
 		}
 	}

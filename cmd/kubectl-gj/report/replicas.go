@@ -23,7 +23,7 @@ type replica struct {
 	now, node string // its phase as `tree` has it, and its node
 	why       string
 	spans     []span
-	badges     []badge
+	badges    []badge
 }
 
 // replicas returns the replicas of the job, by type and rank. What their pods do not tell is what the lane does: it is productive only while all run.

@@ -45,7 +45,7 @@ type Row struct {
 	Y, Tall, Text    px // Text is where its words stand
 	Name, Now, Title string
 	Shapes           []Shape
-	Badges            []Badge
+	Badges           []Badge
 }
 
 // Shape is a piece of a row in one state, or several of them.
