@@ -111,7 +111,7 @@ func (p *planning) tell() Decision {
 	d := makeDecision(status.Findings{
 		Job: p.Job, Ledger: p.draft.Ledger, Roster: p.replicas, Verdict: p.verdict, Now: p.Now, SuccessMayVanish: p.recorded.successMayVanish,
 		Restarts: p.restarts.events, Progress: told, NoProgress: p.recorded.noProgress, Failures: append(p.recorded.failures, p.restarts.failures...),
-		First: p.first, OldSummary: p.summaryBefore, Rejected: p.restarts.rejected, Silent: p.start.silent, Awaits: p.start.barrier.Awaits,
+		First: p.first, SummaryBefore: p.summaryBefore, Rejected: p.restarts.rejected, Silent: p.start.silent, Awaits: p.start.barrier.Awaits,
 		Unordered: unordered(p.World, p.draft.Ledger, p.replicas), NoWrapper: p.Settings.WrapperImage == "",
 		Creates: p.todo.creates(), Changes: p.todo.changes(),
 	}, p.todo.actions, p.recorded.newSuccesses)

@@ -36,16 +36,22 @@ type foreign struct {
 	answer        error
 }
 
-// newForeign returns such a cluster with these pods. The job of the cache has this UID; the live one has "foreign".
-func newForeign(t *testing.T, cached types.UID, pods ...*corev1.Pod) *foreign {
+// newScheme returns the kinds of a fake client: GenericJobs, and those of the core.
+func newScheme(t *testing.T) *runtime.Scheme {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	require.NoError(t, v1beta1.AddToScheme(scheme))
 	require.NoError(t, corev1.AddToScheme(scheme))
+	return scheme
+}
+
+// newForeign returns such a cluster with these pods. The job of the cache has this UID; the live one has "foreign".
+func newForeign(t *testing.T, cached types.UID, pods ...*corev1.Pod) *foreign {
+	t.Helper()
 	f := &foreign{clock: clocktesting.NewFakePassiveClock(time.Unix(1000, 0))}
 	f.job = &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "foreign"}}
 	f.job.Spec.ManagedBy = ptr.To(v1beta1.ManagedByMultiKueue)
-	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(f.job.DeepCopy())
+	builder := fake.NewClientBuilder().WithScheme(newScheme(t)).WithObjects(f.job.DeepCopy())
 	for _, pod := range pods {
 		builder.WithObjects(pod)
 	}

@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -32,9 +31,6 @@ import (
 
 // A webhook may refuse the deletion of the PodGroup of a paused job. No event tells when that ends, so the operator asks again, ever less often.
 func TestAPodGroupThatMayNotBeDeletedIsAskedForEverLessOften(t *testing.T) {
-	scheme := runtime.NewScheme()
-	require.NoError(t, v1beta1.AddToScheme(scheme))
-	require.NoError(t, corev1.AddToScheme(scheme))
 	job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "u", Generation: 1}}
 	job.Spec.RunMode = &v1beta1.RunMode{Pause: &v1beta1.PauseMode{Enabled: true}}
 	job.Spec.Scheduler = &v1beta1.SchedulePolicy{T9kScheduler: &v1beta1.T9kScheduler{}}
@@ -42,7 +38,7 @@ func TestAPodGroupThatMayNotBeDeletedIsAskedForEverLessOften(t *testing.T) {
 	group := build.GangObject(job, build.Group{MinMember: 2}, build.GangVersions(job)[0])
 	var refusal error = apierrors.NewForbidden(schema.GroupResource{Resource: "podgroups"}, "job", nil)
 	var writes, deletions int
-	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(job, group).WithStatusSubresource(job).
+	c := fake.NewClientBuilder().WithScheme(newScheme(t)).WithObjects(job, group).WithStatusSubresource(job).
 		WithIndex(&corev1.Service{}, indexJob, wake.JobOf).WithInterceptorFuncs(interceptor.Funcs{
 		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, _ ...client.DeleteOption) error {
 			if deletions++; refusal != nil {

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -53,11 +52,8 @@ func (h *hangs) Get(ctx context.Context, key client.ObjectKey, o client.Object, 
 // newHangs returns such a cluster with jobs that have so many pods each. The first pod of each is on node 0, the next on node 1.
 func newHangs(t *testing.T, pods int, jobs ...string) *hangs {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	require.NoError(t, v1beta1.AddToScheme(scheme))
-	require.NoError(t, corev1.AddToScheme(scheme))
 	index := func(client.Object) []string { return nil }
-	cluster := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1beta1.GenericJob{}).WithIndex(&corev1.Service{}, indexJob, index)
+	cluster := fake.NewClientBuilder().WithScheme(newScheme(t)).WithStatusSubresource(&v1beta1.GenericJob{}).WithIndex(&corev1.Service{}, indexJob, index)
 	of := map[string][]*corev1.Pod{}
 	start := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	over := metav1.NewTime(start.Add(-time.Hour))

@@ -57,12 +57,12 @@ func (w *writer) followsStored() bool {
 
 // correctFirst corrects what was told before of the first failure, now that more is known.
 func (w *writer) correctFirst() {
-	if w.OldSummary == "" || w.First == nil {
+	if w.SummaryBefore == "" || w.First == nil {
 		return
 	}
 	for i := range w.status.Conditions {
 		if c := &w.status.Conditions[i]; !strings.Contains(c.Message, w.First.Summary) { // the old summary may be the beginning of the new one
-			c.Message = strings.Replace(c.Message, w.OldSummary, w.First.Summary, 1)
+			c.Message = strings.Replace(c.Message, w.SummaryBefore, w.First.Summary, 1)
 		}
 	}
 	before := w.Job.Status.FirstFailure
@@ -76,7 +76,7 @@ func (w *writer) correctFirst() {
 // firstEvents tell that another failure came first than the one that was told before.
 func (w *writer) firstEvents() []Event {
 	before := w.Job.Status.FirstFailure
-	if w.OldSummary == "" || w.First == nil || before == nil || before.Pod == w.First.Pod {
+	if w.SummaryBefore == "" || w.First == nil || before == nil || before.Pod == w.First.Pod {
 		return nil
 	}
 	return []Event{NewEvent(true, v1beta1.ReasonErrorInPod,

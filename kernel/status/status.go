@@ -38,9 +38,9 @@ type Findings struct {
 	NoProgress *v1beta1.NoProgressStatus
 	// Failures say what went wrong in this reconcile.
 	Failures []Failure
-	// First is the failure that others followed from; nil if none is known. OldSummary is the summary that was told before of the same incident.
-	First      *v1beta1.FirstFailure
-	OldSummary string
+	// First is the failure that others followed from; nil if none is known. SummaryBefore is the summary that was told before of the same incident.
+	First         *v1beta1.FirstFailure
+	SummaryBefore string
 	// Rejected says that nodes keep rejecting the pods of a replica; "" if no pod was rejected in this reconcile.
 	Rejected string
 	// Silent says which scheduler does not seem to run; "" if all do.
