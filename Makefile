@@ -117,10 +117,10 @@ faults: ## Run 200 jobs while the apiserver misbehaves and operators are killed;
 	assets=$${KUBEBUILDER_ASSETS:-$$($(LOCALCLUSTER) assets)} && KUBEBUILDER_ASSETS=$$assets go test ./e2e/faults -run TestFaults -count=1 -v -timeout 90m -jobs=200 -duration=3m
 
 bench: ## Measure the operator against what the apiserver allows; BENCH='-long -count 5' for all of it
-	assets=$${KUBEBUILDER_ASSETS:-$$($(LOCALCLUSTER) assets)} && KUBEBUILDER_ASSETS=$$assets go run ./e2e/bench $(BENCH)
+	assets=$${KUBEBUILDER_ASSETS:-$$($(LOCALCLUSTER) assets)} && KUBEBUILDER_ASSETS=$$assets go run ./e2e/bench $(value BENCH)
 
 attack: ## Measure what attacks cost the operator's memory, which has a limit, and how long others wait; on loopback alone
-	$(MAKE) bench BENCH="-run '^weight-' -plan=false -out dist/attack.json $(BENCH)"
+	$(MAKE) bench BENCH="-run '^weight-' -plan=false -out dist/attack.json $(value BENCH)"
 
 cluster: ## Start a Kubernetes cluster on this machine (Linux, root)
 	$(LOCALCLUSTER) up $(UP)
@@ -190,7 +190,7 @@ image-archive:
 	@# Not make's own abspath, which takes a path with a space for two.
 	$(LOCALCLUSTER) image -ref $(IMG) -out "$$(realpath -m "$(ARCHIVE)")" -entrypoint /manager -user 65532:65532 -beside=-wrapper:/wrapper $(foreach binary,$(BINARIES),"$$(realpath -m "$(binary)")")
 
-test-versions: ## Run the tests that need an apiserver with one of each of VERSIONS, which are built first
+test-versions: ## Run the operator's tests that need an apiserver with one of each of VERSIONS, which are built first
 	e2e/test-versions $(VERSIONS)
 
 sbom: manager ## List what the operator was built from, as a CycloneDX document in dist/

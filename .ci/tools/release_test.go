@@ -82,16 +82,6 @@ func copyFile(t *testing.T, from, to string) {
 	require.NoError(t, os.Chtimes(to, time.Time{}, time.Now()))
 }
 
-func kubectl(t *testing.T) string {
-	t.Helper()
-	if assets := os.Getenv("KUBEBUILDER_ASSETS"); assets != "" {
-		return filepath.Join(assets, "kubectl")
-	}
-	found, err := run(t, filepath.Join(root, "e2e/localcluster"), "go", "run", ".", "path", "kubectl")
-	require.NoError(t, err)
-	return strings.TrimSpace(found)
-}
-
 var releases = flag.Bool("release", false, "make a release twice, each for two architectures: minutes with a warm cache, a quarter of an hour without")
 
 // A release that cannot be made again by others has to be believed.
@@ -102,7 +92,6 @@ func TestAReleaseIsTheSameTwiceAndIsPublishedAsItWasMade(t *testing.T) {
 	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	defer server.Close()
 	folder := strings.TrimPrefix(server.URL, "http://") + "/Acme/genericjob" // an owner with a capital
-	t.Setenv("KUBECTL", kubectl(t))
 
 	var checkouts, sums, images [2]string
 	for i := range checkouts {
@@ -118,10 +107,11 @@ func TestAReleaseIsTheSameTwiceAndIsPublishedAsItWasMade(t *testing.T) {
 	for _, part := range []string{"-image.tar", "-install.yaml", "-amd64.cdx.json", "-arm64.cdx.json"} {
 		require.Regexp(t, `(?m)^[0-9a-f]{64}  genericjob-`+version+part+"$", sums[0])
 	}
-	if _, err := os.Stat(filepath.Join(root, "deploy/helm/genericjob")); err == nil {
-		require.Contains(t, sums[0], "  genericjob-"+strings.TrimPrefix(version, "v")+".tgz\n")
-	}
+	require.Contains(t, sums[0], "  genericjob-"+strings.TrimPrefix(version, "v")+".tgz\n")
 	requireNoOtherImage(t, checkouts[0], images[0])
+	chart, err := run(t, checkouts[0], "tar", "-xOzf", "dist/release/genericjob-"+strings.TrimPrefix(version, "v")+".tgz")
+	require.NoError(t, err)
+	require.NotRegexp(t, `set-the-image|No image is published|pulled by nobody`, chart)
 
 	pushed, err := run(t, checkouts[0], ".ci/publish", version, folder)
 	require.NoError(t, err)
@@ -143,7 +133,7 @@ func requireNoOtherImage(t *testing.T, checkout, image string) {
 	require.Equal(t, []string{"image: " + image}, regexp.MustCompile(`image: .*`).FindAllString(string(manifests), -1))
 	notes, err := os.ReadFile(filepath.Join(checkout, "dist/release/NOTES.md"))
 	require.NoError(t, err)
-	require.Contains(t, string(notes), "Added:")
+	require.Regexp(t, `(?m)^[A-Z][a-z ]+:$`, string(notes), "parts of a section")
 }
 
 func requirePlatforms(t *testing.T, image string) {
@@ -183,4 +173,34 @@ func TestWhatIsNotPreparedIsNotReleased(t *testing.T) {
 			require.Contains(t, string(text), tc.want)
 		})
 	}
+}
+
+// The binary names the commit, so it is made of what the commit holds.
+func TestWhatIsNotCommittedIsNotReleased(t *testing.T) {
+	copied := checkout(t)
+	for _, arguments := range [][]string{{"init", "--quiet"}, {"add", "go.mod"}, {"-c", "user.name=somebody", "-c", "user.email=somebody@example.com", "commit", "--quiet", "-m", "one file"}} {
+		_, err := run(t, copied, "git", arguments...)
+		require.NoError(t, err)
+	}
+	text, err := exec.CommandContext(t.Context(), filepath.Join(copied, ".ci/release"), version, "registry.example/x").CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(text), "the checkout is not what commit")
+}
+
+// Who corrects something after a release was prepared prepares it again.
+func TestPreparingAReleaseMayBeRepeated(t *testing.T) {
+	copied := checkout(t) // its section has a date already
+	require.NoError(t, os.MkdirAll(filepath.Join(copied, "programs"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(copied, "programs/go"), []byte("#!/bin/sh\n"), 0o755)) // what it runs needs an apiserver
+	command := exec.CommandContext(t.Context(), filepath.Join(copied, ".ci/prepare-release"), version)
+	command.Env = append(os.Environ(), "PATH="+filepath.Join(copied, "programs")+":"+os.Getenv("PATH"))
+	text, err := command.CombinedOutput()
+	require.NoError(t, err, string(text))
+	changes, err := os.ReadFile(filepath.Join(copied, "CHANGELOG.md"))
+	require.NoError(t, err)
+	require.Regexp(t, `(?m)\A(.*\n)*?## `+version+`, 20[0-9-]{8}\n`, string(changes))
+	require.NotContains(t, string(changes), "## "+version+", 2026-01-02\n")
+	module, err := os.ReadFile(filepath.Join(copied, "cmd/python/src/genericjob/__init__.py"))
+	require.NoError(t, err)
+	require.Contains(t, string(module), `__version__ = "`+strings.TrimPrefix(version, "v")+`"`)
 }

@@ -178,7 +178,7 @@ func TestTheDockerfileMakesWhatMakeMakes(t *testing.T) {
 	require.Contains(t, dockerfile, "\nENTRYPOINT [\""+image[1]+"\"]\n")
 	require.Contains(t, dockerfile, "\nUSER "+image[2]+"\n")
 	require.Contains(t, dockerfile, "\nFROM scratch\nCOPY --from=build "+image[1]+" "+image[1]+"\n")
-	built := regexp.MustCompile(`(?m)^RUN make --silent (\S+) VERSION=\$VERSION ARCH=\$TARGETARCH MANAGER=(\S+)$`).FindStringSubmatch(dockerfile)
+	built := regexp.MustCompile(`(?m)^RUN make --silent (\S+) VERSION=\$VERSION COMMIT=\$COMMIT ARCH=\$TARGETARCH MANAGER=(\S+)$`).FindStringSubmatch(dockerfile)
 	require.NotNil(t, built)
 	require.Equal(t, image[1], built[2])
 	require.Contains(t, makefile, "\n"+built[1]+": ##")

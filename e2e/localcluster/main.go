@@ -28,9 +28,7 @@ usage: go -C e2e/localcluster run . <verb>
   build [-version V] build everything and install the missing Debian packages
   up [-gang] [-version V]
                      build, start, and wait until pods can run; may be repeated. What runs with other arguments is
-                     started over. With -gang the gates of Kubernetes' own gang scheduling are on. Of version 1.30 the
-                     node gets ready, but not more: its kube-proxy cannot be built here, and the newest one does not
-                     understand its apiserver
+                     started over. With -gang the gates of Kubernetes' own gang scheduling are on
   status             one line per component, and where to look further
   load TAR...        import image archives (docker-archive or OCI)
   image FLAGS BINARY...
