@@ -44,11 +44,17 @@ func TestAJobAvoidsANodeOnWhichItHasFailed(t *testing.T) {
 			{matchExpressions: [{key: zone, operator: In, values: [a]}]}, {matchExpressions: [{key: zone, operator: In, values: [b]}]}]}}},
 		containers: [{name: main, image: busybox}]}}}]}`)
 	for attempt := range 2 {
-		pod := c.pods(c.awaitPhase("avoids", v1beta1.JobRunning))["main-0"]
+		var pod corev1.Pod
+		c.until(fmt.Sprint("attempt ", attempt, " runs"), func() bool { // the phase stays Running while a replica is replaced
+			pod = c.pods(c.job("avoids"))["main-0"]
+			return pod.Labels[v1beta1.LabelAttempt] == fmt.Sprint(attempt) && pod.Status.Phase == corev1.PodRunning
+		})
 		require.Equal(t, [][]string{nil, nil}, excluded(&pod))
+		if attempt == 1 {
+			c.be(func(k *kubelet) { k.Node = good }) // before its successor is placed
+		}
 		c.finishAttempt(c.job("avoids"), "main-0", fmt.Sprint(attempt), 17)
 	}
-	c.be(func(k *kubelet) { k.Node = good })
 	job := c.await("avoids", func(j *v1beta1.GenericJob) bool { return len(j.Status.AvoidedNodes) > 0 && j.Status.Running == "1/1" })
 	n := job.Status.AvoidedNodes[0]
 	require.Equal(t, bad, n.Node)

@@ -55,10 +55,11 @@ func TestACorrectedManifestIsAppliedWithoutAPause(t *testing.T) {
 			}
 			c.until("the job says that no code has started", func() bool { return isUnstarted() && len(c.pods(c.job(name))) == 2 })
 			for _, pod := range c.pods(c.job(name)) {
-				pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Spec.Containers[0].Name, State: corev1.ContainerState{
-					Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"},
-				}}}
-				require.NoError(t, c.Status().Update(c.ctx, &pod))
+				c.changeStatus(pod, func(s *corev1.PodStatus) {
+					s.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Spec.Containers[0].Name, State: corev1.ContainerState{
+						Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"},
+					}}}
+				})
 			}
 
 			_, err = c.applied(name, manifest, "python")

@@ -7,9 +7,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
@@ -59,6 +61,13 @@ func TestAnOperatorOfSomeNamespacesNeedsNoRightElsewhere(t *testing.T) {
 	training.Spec.ReplicaSpecs[0].Template.Spec.Containers[0].Name = "tensorflow"
 	require.NoError(t, c.Create(t.Context(), training))
 
+	as := rest.CopyConfig(cluster.Config)
+	as.Impersonate.UserName = "tenant"
+	tenant, err := client.New(as, client.Options{Scheme: scheme})
+	require.NoError(t, err)
+	eventually(t, "the rights that were granted last hold", func() bool {
+		return client.IgnoreNotFound(tenant.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "none"}, &coordinationv1.Lease{})) == nil
+	})
 	health, log, _ := start(t, envtest.User{Name: "tenant"}, "-namespaces=mine,mine-too")
 	eventually(t, "ready", func() bool { return get(t, "http://"+health+"/readyz", "") == http.StatusOK })
 	pods := &corev1.PodList{}

@@ -51,6 +51,7 @@ type job struct {
 	*testing.T
 	family   *jobs.Family
 	app, log string
+	grace    time.Duration        // the pods'
 	dirs     map[types.UID]string // where the wrapper of a pod is
 }
 
@@ -62,9 +63,15 @@ func begins(word string) string {
 	return `trap 'echo told >> $LOG; exit 1' TERM; echo ` + word + ` >> $LOG; while :; do sleep 0.05; done`
 }
 
+// newJob returns a job whose code has more time to end than any machine takes.
 func newJob(t *testing.T, replicas int, script string) *job {
 	t.Helper()
-	j := &job{T: t, family: familyOf(t, replicas, nil), app: filepath.Join(t.TempDir(), "app"), dirs: map[types.UID]string{}}
+	return newJobOfGrace(t, time.Minute, replicas, script)
+}
+
+func newJobOfGrace(t *testing.T, grace time.Duration, replicas int, script string) *job {
+	t.Helper()
+	j := &job{T: t, family: familyOf(t, replicas, nil), app: filepath.Join(t.TempDir(), "app"), grace: grace, dirs: map[types.UID]string{}}
 	j.log = filepath.Join(t.TempDir(), "log")
 	require.NoError(t, os.Mkdir(j.app, 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(j.app, "train.sh"), []byte(begins("old")), 0o600))
@@ -80,7 +87,7 @@ func (j *job) start(pod *corev1.Pod, script string) {
 	require.NoError(j, err)
 	j.Cleanup(func() { _ = os.RemoveAll(dir) })
 	require.NoError(j, os.Mkdir(filepath.Join(dir, "state"), 0o755))
-	c := exec.Command(os.Args[0], "-dir="+dir, fmt.Sprintf("-port=%d", freePort(j)), "-pod=uid", "-grace=3s", "-patience=3s",
+	c := exec.Command(os.Args[0], "-dir="+dir, fmt.Sprintf("-port=%d", freePort(j)), "-pod=uid", "-grace="+j.grace.String(),
 		"-order="+inplace.Order{}.String(), "--", "sh", "-c", script, j.app)
 	c.Env = append(os.Environ(), as+"=wrapper", "LOG="+j.log)
 	c.Stdout, c.Stderr = os.Stderr, os.Stderr
@@ -300,7 +307,7 @@ func TestTwoDevelopersAtOnceGetInTurn(t *testing.T) {
 
 // Code that ignores SIGTERM has the time that the developer gives it. Ctrl-C meanwhile leaves no replica stopped.
 func TestWhoLeavesInTheMiddleLeavesNobodyStopped(t *testing.T) {
-	j := newJob(t, 2, `trap 'echo told >> $LOG' TERM; echo begins >> $LOG; while [ -e $0 ]; do sleep 0.05; done`)
+	j := newJobOfGrace(t, 10*time.Second, 2, `trap 'echo told >> $LOG' TERM; echo begins >> $LOG; while [ -e $0 ]; do sleep 0.05; done`)
 	j.awaitLog("begins begins")
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)

@@ -3,6 +3,7 @@ package verbs_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -58,7 +59,10 @@ func TestSyncAndRestartSayWhatTheyLack(t *testing.T) {
 		{APIGroups: []string{v1beta1.GroupVersion.Group, ""}, Resources: []string{"genericjobs", "pods"}, Verbs: []string{"get", "list"}}}}))
 	require.NoError(t, s.Create(t.Context(), &rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "reader"},
 		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "eve"}}}))
-	_, problem, code = s.types("restart", "gj/coded", "--as=eve")
+	until(t, "her rights hold", func() bool { // the apiserver hears of a binding a moment later
+		_, problem, code = s.types("restart", "gj/coded", "--as=eve")
+		return strings.Contains(problem, "pods/exec")
+	})
 	require.Equal(t, 4, code)
 	require.Contains(t, problem, "worker-1: you may not exec in its pod: ask for the right to create and get pods/exec in namespace "+s.ns)
 }

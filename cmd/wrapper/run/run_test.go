@@ -139,8 +139,18 @@ func (p *pod) awaitLog(want string) {
 // report asks the wrapper, as the operator does.
 func (p *pod) report() inplace.Report { return p.ask(inplace.Question{Pod: "uid"}) }
 
-// ask asks it anything. At is -2 if it does not answer.
+// ask asks it anything, again if a question is lost: the wrapper has a second for one. At is -2 if it does not answer.
 func (p *pod) ask(q inplace.Question) (r inplace.Report) {
+	for range 6 {
+		if r = p.askOnce(q); r.Attempt != -2 {
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return r
+}
+
+func (p *pod) askOnce(q inplace.Question) (r inplace.Report) {
 	nothing := inplace.Report{Attempt: -2}
 	c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", p.port))
 	if err != nil {
