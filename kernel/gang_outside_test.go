@@ -16,6 +16,9 @@ import (
 // outside makes a pod as an apiserver stores it that has the feature gate of scheduling groups off.
 func outside(pod *corev1.Pod) { pod.Spec.SchedulingGroup = nil }
 
+// stillRuns has the phase say nothing yet of how a pod ended: a sidecar may run on.
+func stillRuns(pod *corev1.Pod) { pod.Status.Phase = corev1.PodRunning }
+
 // An operator may be killed between the create of a pod that lost its group and its delete.
 func TestAPodThatAnApiserverStoredOutsideItsGangIsMadeAgain(t *testing.T) {
 	const stopped = "StopPod worker-0"
@@ -29,16 +32,17 @@ func TestAPodThatAnApiserverStoredOutsideItsGangIsMadeAgain(t *testing.T) {
 		noGroup   bool
 		want      bool
 	}{
-		"it waits for a node":                   {scheduler: "kubernetes", first: []kt.PodOption{outside}, want: true},
-		"it runs, and the others wait for it":   {scheduler: "kubernetes", first: ranOutside, want: true},
-		"it runs, and so do the others":         {scheduler: "kubernetes", first: ranOutside, rest: running},
-		"it runs, and all were stored so":       {scheduler: "kubernetes", first: ranOutside, rest: ranOutside},
-		"it runs, and enough others are there":  {scheduler: "kubernetes", least: 2, first: ranOutside},
-		"it runs in its group":                  {scheduler: "kubernetes", first: running},
-		"it waits in its group":                 {scheduler: "kubernetes"},
-		"the cluster has no groups of the kind": {scheduler: "kubernetes", first: []kt.PodOption{outside}, noGroup: true},
-		"another scheduler has no such field":   {scheduler: "volcano"},
-		"no gang has no such field":             {},
+		"it waits for a node":                                         {scheduler: "kubernetes", first: []kt.PodOption{outside}, want: true},
+		"it runs, and the others wait for it":                         {scheduler: "kubernetes", first: ranOutside, want: true},
+		"it runs, and so do the others":                               {scheduler: "kubernetes", first: ranOutside, rest: running},
+		"it runs, and all were stored so":                             {scheduler: "kubernetes", first: ranOutside, rest: ranOutside},
+		"it runs, and enough others are there":                        {scheduler: "kubernetes", least: 2, first: ranOutside},
+		"its code was killed, and its kubelet has yet to say by whom": {scheduler: "kubernetes", first: []kt.PodOption{kt.Running, kt.Exited(137), stillRuns, outside}},
+		"it runs in its group":                                        {scheduler: "kubernetes", first: running},
+		"it waits in its group":                                       {scheduler: "kubernetes"},
+		"the cluster has no groups of the kind":                       {scheduler: "kubernetes", first: []kt.PodOption{outside}, noGroup: true},
+		"another scheduler has no such field":                         {scheduler: "volcano"},
+		"no gang has no such field":                                   {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			options := []kt.JobOption{kt.BackoffLimit(0), kt.Begun}

@@ -1,6 +1,8 @@
 package simulator
 
 import (
+	"slices"
+
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
@@ -25,6 +27,12 @@ func namedReplicas(job *v1beta1.GenericJob, replicaType string) (n int32) {
 		}
 	}
 	return n
+}
+
+// cannotRun reports whether a job is told to be blocked because a rule names a rank that it does not have. Then it obeys no edit until that is corrected.
+func cannotRun(job *v1beta1.GenericJob) bool {
+	lacks := func(r v1beta1.ReplicaSpec) bool { return int32(replicasOf(&r)) < namedReplicas(job, r.Type) }
+	return status.IsBlocked(&job.Status, v1beta1.ReasonInvalidSpec) && slices.ContainsFunc(job.Spec.ReplicaSpecs, lacks)
 }
 
 // askForNamed has a user correct the number of replicas, if a rule names a rank above it.

@@ -19,7 +19,7 @@ func (t *truth) rested() {
 	t.checkOutside()
 	for _, p := range t.life.api.pods() {
 		job, _, _ := t.of(p)
-		if over(p) || job == nil || job.Status.CompletionTime != nil {
+		if over(p) || job == nil || job.Status.CompletionTime != nil || cannotRun(job) {
 			continue
 		}
 		mode := job.Spec.RunMode

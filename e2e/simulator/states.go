@@ -248,7 +248,9 @@ func (l *Life) endUnmade(p *corev1.Pod) {
 	}
 	init := gone(prepare, 137, lost, metav1.Time{})
 	if list := p.Status.InitContainerStatuses; len(list) > 0 && list[0].State.Running != nil {
-		init = gone(prepare, 143, "Error", now)
+		if init = gone(prepare, 143, "Error", now); p.DeletionTimestamp != nil {
+			l.truth.ended(p, 143)
+		}
 	} else {
 		l.show(p, "an init container was not made")
 	}

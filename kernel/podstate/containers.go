@@ -30,6 +30,11 @@ func (p Pod) HasEnded() bool {
 	}
 }
 
+// CodeHasEnded reports whether the code in the pod has ended by now, though it may not be known yet why: see HasEnded. Its container may be started again.
+func (p Pod) CodeHasEnded() bool {
+	return p.HasEnded() || p.exit() != nil || p.allTerminated()
+}
+
 // IsOver reports whether nothing runs in a pod any more, or ever will: it uses no resources of a node.
 func IsOver(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed

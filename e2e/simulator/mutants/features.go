@@ -16,6 +16,8 @@ var ofFeatures = []mutant{
 	{"a pod that comes without its group is deleted by force", "controllers/calls/gang.go",
 		"if err := x.changePod(ctx, a); err != nil && !apierrors.IsConflict(err) {",
 		"if err := x.Client.Delete(ctx, handle(pod), client.Preconditions{UID: &pod.UID}, client.GracePeriodSeconds(0)); client.IgnoreNotFound(err) != nil {"},
+	{"a pod outside its gang is stopped though its code has ended", "kernel/gang.go",
+		"pod.CodeHasEnded() {", "pod.HasEnded() {"},
 	{"a pod outside its gang leaves no trace", "kernel/gang.go",
 		"pod != nil && build.LacksGroup(job, pod) {", "false && build.LacksGroup(job, pod) {"},
 	{"a gang's room is held after the end", "kernel/act.go",
