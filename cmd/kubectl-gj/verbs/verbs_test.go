@@ -273,7 +273,7 @@ func TestTop(t *testing.T) {
 		})
 	}
 	lines := strings.Split(s.sees("top"), "\n")
-	require.Regexp(t, `^GenericJob/worse +5 +0 +worker-1 \(6\) +OOMKilled +`, lines[1])
+	require.Regexp(t, `^GenericJob/worse +5 +0 +0 +worker-1 \(6\) +OOMKilled +`, lines[1])
 	require.Regexp(t, `^GenericJob/shaky +2 `, lines[2])
 	require.Empty(t, lines[3])
 	require.Regexp(t, `\nworker-1 +5 +1 +- +OOMKilled +`, s.sees("top", "worse"))
@@ -283,7 +283,7 @@ func TestTop(t *testing.T) {
 		job.Status.ExceptedCount = 2
 		job.Status.Conditions = []v1beta1.JobCondition{{Type: v1beta1.ConditionRunning, Status: metav1.ConditionTrue, Message: "All run."}}
 	})
-	require.Contains(t, s.sees("top"), "GenericJob/excepted ", "its rules count nothing, and it was started again")
+	require.Regexp(t, `\nGenericJob/excepted +0 +0 +2 `, s.sees("top"), "its rules count nothing, and it was started again")
 	require.Contains(t, s.sees("why", "excepted"), "It had 0 counted restarts and 0 disruptions, and 2 restarts that rules do not count.")
 }
 
