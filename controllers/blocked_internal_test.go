@@ -60,11 +60,11 @@ func TestWhatBlocksATrainingJob(t *testing.T) {
 
 // The GenericJob's own reason is the first: who mends that does not mend the edit.
 func TestATrainingJobWaitsForOneThing(t *testing.T) {
-	held := &v1beta1.TensorFlowTrainingJob{}
-	held.Status.Conditions = []v1beta1.JobCondition{{Type: v1beta1.ConditionBlocked, Status: "True", Reason: v1beta1.ReasonInvalidSpec}}
-	odd := held.DeepCopy()
+	edited := &v1beta1.TensorFlowTrainingJob{}
+	edited.Status.Conditions = []v1beta1.JobCondition{{Type: v1beta1.ConditionBlocked, Status: "True", Reason: v1beta1.ReasonInvalidSpec}}
+	odd := edited.DeepCopy()
 	odd.Status.Conditions[0].Reason = "written by somebody"
-	ending := held.DeepCopy()
+	ending := edited.DeepCopy()
 	ending.DeletionTimestamp = &metav1.Time{Time: time.Now()}
 	runs, refused, over := &v1beta1.GenericJob{}, &v1beta1.GenericJob{}, &v1beta1.GenericJob{}
 	runs.Status.Conditions = []v1beta1.JobCondition{{Type: v1beta1.ConditionRunning, Status: "True"}}
@@ -76,9 +76,9 @@ func TestATrainingJobWaitsForOneThing(t *testing.T) {
 		want string
 	}{
 		"it runs, and nothing is in the way": {&v1beta1.TensorFlowTrainingJob{}, runs, ""},
-		"an edit waits":                      {held, runs, v1beta1.ReasonInvalidSpec},
-		"the GenericJob is blocked, too":     {held, refused, v1beta1.ReasonCreateFailed},
-		"it is over":                         {held, over, ""},
+		"an edit waits":                      {edited, runs, v1beta1.ReasonInvalidSpec},
+		"the GenericJob is blocked, too":     {edited, refused, v1beta1.ReasonCreateFailed},
+		"it is over":                         {edited, over, ""},
 		"it is being deleted":                {ending, runs, ""},
 		"a reason that is no label":          {odd, runs, "Other"},
 	} {

@@ -38,7 +38,7 @@ func TestALargeJobKeepsItsClusterInOneConfigMap(t *testing.T) {
 }
 
 // A ConfigMap of somebody else's is not in the cache: no event tells when it is gone.
-func TestAForeignConfigMapBlocksTheJobUntilItGoes(t *testing.T) {
+func TestAStrangersConfigMapBlocksTheJobUntilItGoes(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	c.operate(operation{})

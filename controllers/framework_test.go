@@ -200,7 +200,7 @@ func TestAGenericJobThatSomebodyDeletesOrEditsIsMadeAgain(t *testing.T) {
 	c.awaitTraining("again", v1beta1.JobSucceeded)
 }
 
-func TestAForeignGenericJobIsLeftAlone(t *testing.T) {
+func TestAStrangersGenericJobIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	c.operate(operation{})

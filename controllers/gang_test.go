@@ -101,16 +101,16 @@ func TestGang(t *testing.T) {
 		return err == nil && members == 3 && len(c.pods(job)) == 3
 	})
 
-	foreign, _ := c.podGroup("taken")
-	require.NoError(t, unstructured.SetNestedField(foreign.Object, int64(1), "spec", "minMember"))
-	require.NoError(t, c.Create(c.ctx, foreign))
+	ofStranger, _ := c.podGroup("taken")
+	require.NoError(t, unstructured.SetNestedField(ofStranger.Object, int64(1), "spec", "minMember"))
+	require.NoError(t, c.Create(c.ctx, ofStranger))
 	job = c.submit("taken", gang+twoWorkers)
 	_, told = c.awaitCondition("taken", v1beta1.ConditionBlocked, v1beta1.ReasonNameConflict)
 	require.Contains(t, told.Message, "PodGroup "+c.ns+"/taken exists already")
 	require.Empty(t, c.pods(job))
 	have, err := c.podGroup("taken")
 	require.NoError(t, err)
-	require.Equal(t, foreign.GetResourceVersion(), have.GetResourceVersion())
-	require.NoError(t, c.Delete(c.ctx, foreign))
+	require.Equal(t, ofStranger.GetResourceVersion(), have.GetResourceVersion())
+	require.NoError(t, c.Delete(c.ctx, ofStranger))
 	c.awaitPhase("taken", v1beta1.JobRunning)
 }

@@ -160,13 +160,13 @@ func TestForgedLabelsMakeNoPodAReplica(t *testing.T) {
 	}
 	base := "victim-" + v1beta1.Hash5("victim", string(job.UID)) + "-worker-"
 	forged["called as a rank that no job has"] = c.forge(job, base+"4294967296", map[string]string{v1beta1.LabelReplicaRank: "4294967296"}, controllerOf(job))
-	foreign := c.forge(job, "elsewhere", nil, elsewhere)
+	orphan := c.forge(job, "elsewhere", nil, elsewhere)
 	for _, pod := range forged {
 		c.succeed(pod)
 	}
 	c.finishes("healthy")
 	c.until("the orphan is let go", func() bool {
-		return c.gone(foreign) // by the garbage collector, which looks for the owner in the pod's own namespace
+		return c.gone(orphan) // by the garbage collector, which looks for the owner in the pod's own namespace
 	})
 	have := c.job("victim")
 	require.Equal(t, v1beta1.JobRunning, have.Status.Phase)
@@ -213,17 +213,17 @@ func TestAForgedAttemptStopsItsJobAndSaysWhichPod(t *testing.T) {
 func TestAServiceThatWearsAJobsLabelsIsNotAdopted(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
-	foreign := &corev1.Service{
+	ofStranger := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: c.ns, Labels: map[string]string{v1beta1.LabelJobUID: "x", v1beta1.LabelJobName: "web"}},
 		Spec:       corev1.ServiceSpec{Selector: map[string]string{"a": "b"}, Ports: []corev1.ServicePort{{Port: 80}}},
 	}
-	require.NoError(t, c.Create(c.ctx, foreign))
+	require.NoError(t, c.Create(c.ctx, ofStranger))
 	c.operate(operation{})
 	c.submit("web", "service: {ports: [{port: 81}]}\n"+twoWorkers)
 	require.NotEmpty(t, c.awaitPhase("web", v1beta1.JobRunning).Status.ServiceName)
 	have := &corev1.Service{}
-	require.NoError(t, c.Get(c.ctx, keyOf(foreign), have))
-	require.Equal(t, foreign.ResourceVersion, have.ResourceVersion)
+	require.NoError(t, c.Get(c.ctx, keyOf(ofStranger), have))
+	require.Equal(t, ofStranger.ResourceVersion, have.ResourceVersion)
 }
 
 // TestJobsWhoseCallsHangHoldUpNoOther: all workers but one wait for the apiserver.

@@ -30,8 +30,8 @@ func (c *cluster) workload(name string) *unstructured.Unstructured {
 	return w
 }
 
-// report changes the status of a Workload, as Kueue does, again and again until nobody comes between.
-func (c *cluster) report(name string, change func(status map[string]any)) {
+// setStatus changes the status of a Workload, as Kueue does, again and again until nobody comes between.
+func (c *cluster) setStatus(name string, change func(status map[string]any)) {
 	c.t.Helper()
 	c.until("the status of the Workload is written", func() bool {
 		w := c.workload(name)
@@ -66,7 +66,7 @@ func say(status map[string]any, kind, value, reason string) {
 
 func (c *cluster) admit(name string, count int64) {
 	c.t.Helper()
-	c.report(name, func(status map[string]any) {
+	c.setStatus(name, func(status map[string]any) {
 		status["admission"] = map[string]any{"clusterQueue": "all", "podSetAssignments": []any{
 			map[string]any{"name": "worker", "count": count, "flavors": map[string]any{"cpu": "queue-test"}},
 		}}
@@ -141,7 +141,7 @@ func TestAJobWaitsInAQueueOfKueues(t *testing.T) {
 		return len(given) == 1
 	})
 
-	c.report("queued", func(status map[string]any) { say(status, "Evicted", "True", "Preempted") })
+	c.setStatus("queued", func(status map[string]any) { say(status, "Evicted", "True", "Preempted") })
 	c.until("the quota goes back", func() bool { return c.says("queued", "QuotaReserved", "False") && c.says("queued", "Requeued", "True") })
 	job = c.awaitPhase("queued", v1beta1.JobPending)
 	require.Zero(t, job.Status.BackoffCount)

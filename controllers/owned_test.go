@@ -109,7 +109,7 @@ func TestAnEditThatCannotBeUndoneFreezesNoJob(t *testing.T) {
 }
 
 // A webhook that denies the annotation of what was compiled: the job of an earlier version goes on to its end, and its owner shows it.
-func TestAGenericJobOfAnEarlierVersionGoesOnWhereItsMarkIsRefused(t *testing.T) {
+func TestAGenericJobOfAnEarlierVersionGoesOnWhereItsAnnotationIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, code := range map[string]int{
 		"forbidden": http.StatusForbidden, "bad": http.StatusBadRequest, "large": http.StatusRequestEntityTooLarge, "down": http.StatusInternalServerError,

@@ -30,22 +30,22 @@ import (
 type oneStore struct {
 	cache.Cache
 	cache.Informer
-	held toolscache.Indexer
+	objects toolscache.Indexer
 }
 
 func (s oneStore) GetInformerForKind(context.Context, schema.GroupVersionKind, ...cache.InformerGetOption) (cache.Informer, error) {
 	return struct {
 		cache.Informer
 		indexed
-	}{s.Informer, indexed{s.held}}, nil
+	}{s.Informer, indexed{s.objects}}, nil
 }
 
 type indexed struct{ in toolscache.Indexer }
 
 func (i indexed) GetIndexer() toolscache.Indexer { return i.in }
 
-// held returns an object as the cache has it. A large one is packed there.
-func held[T client.Object](t *testing.T, o T, bytes int) T {
+// cached returns an object as the cache has it. A large one is packed there.
+func cached[T client.Object](t *testing.T, o T, bytes int) T {
 	t.Helper()
 	o.SetAnnotations(map[string]string{"size": strings.Repeat("x", bytes)})
 	_, err := compact.Object(o)
@@ -61,11 +61,11 @@ func TestAJobOfAnotherClusterIsNotCounted(t *testing.T) {
 		for name, by := range map[string]*v1beta1.ManagedBy{"ours": nil, "theirs": ptr.To(v1beta1.ManagedByMultiKueue)} {
 			job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: name}, Spec: v1beta1.GenericJobSpec{ManagedBy: by}}
 			job.Status.Phase = v1beta1.JobRunning
-			require.NoError(t, jobs.Add(held(t, job, bytes)))
+			require.NoError(t, jobs.Add(cached(t, job, bytes)))
 		}
 		elected := make(chan struct{})
 		close(elected)
-		reader := &jobReader{ctx: t.Context(), cache: oneStore{held: jobs}, elected: elected, defined: func() []definitions.Kind { return nil }}
+		reader := &jobReader{ctx: t.Context(), cache: oneStore{objects: jobs}, elected: elected, defined: func() []definitions.Kind { return nil }}
 		var counted []string
 		require.True(t, reader.each(func(job metrics.Job) { counted = append(counted, job.Namespace) }))
 		require.Equal(t, []string{"ours"}, counted, "%d bytes", bytes)
@@ -95,7 +95,7 @@ func TestATrainingJobOfAnotherClusterIsNotCounted(t *testing.T) {
 					require.Equal(t, phase.IsFinal(), f.Phase(job).IsFinal(), which)
 					program, _ := f.Compile(job) // it lacks much, but a foreign one need not be right
 					require.Equal(t, program.Foreign, compact.IsForeign(job), which)
-					_, counted := trainingJob(kind, f, held(t, job, bytes), nil)
+					_, counted := trainingJob(kind, f, cached(t, job, bytes), nil)
 					require.Equal(t, want, counted, which)
 				}
 			}

@@ -88,9 +88,9 @@ func TestCreateMeetsAPod(t *testing.T) {
 		"of ours that is terminating":    {func(c *cluster, pod corev1.Pod) { c.remove(pod) }, false},
 		"of somebody else": {func(c *cluster, pod corev1.Pod) {
 			c.unlock(pod)
-			foreign := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace}, Spec: pod.Spec}
-			foreign.Spec.NodeName = ""
-			require.NoError(c.t, c.Create(c.ctx, foreign))
+			ofStranger := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace}, Spec: pod.Spec}
+			ofStranger.Spec.NodeName = ""
+			require.NoError(c.t, c.Create(c.ctx, ofStranger))
 		}, true},
 	} {
 		t.Run(name, func(t *testing.T) {

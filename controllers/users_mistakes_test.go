@@ -90,11 +90,11 @@ func TestAServiceOfSomebodyElse(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	c.operate(operation{})
-	foreign := &corev1.Service{
+	ofStranger := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: c.ns},
 		Spec:       corev1.ServiceSpec{Selector: map[string]string{"a": "b"}, Ports: []corev1.ServicePort{{Port: 80}}},
 	}
-	require.NoError(t, c.Create(c.ctx, foreign))
+	require.NoError(t, c.Create(c.ctx, ofStranger))
 	c.submit("web", "service: {}\n"+twoWorkers)
 	job := c.awaitPhase("web", v1beta1.JobRunning)
 	ours := job.Status.ServiceName
@@ -105,11 +105,11 @@ func TestAServiceOfSomebodyElse(t *testing.T) {
 		require.Equal(t, ours, pod.Spec.Subdomain)
 	}
 	have := &corev1.Service{}
-	require.NoError(t, c.Get(c.ctx, keyOf(foreign), have))
-	require.Equal(t, foreign.ResourceVersion, have.ResourceVersion)
+	require.NoError(t, c.Get(c.ctx, keyOf(ofStranger), have))
+	require.Equal(t, ofStranger.ResourceVersion, have.ResourceVersion)
 
 	// When that Service is gone, and for pods that come later, the name is the same.
-	require.NoError(t, c.Delete(c.ctx, foreign))
+	require.NoError(t, c.Delete(c.ctx, ofStranger))
 	require.NoError(t, c.Delete(c.ctx, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: ours, Namespace: c.ns}}))
 	pod := c.pods(job)["worker-0"]
 	require.NoError(t, c.Delete(c.ctx, &pod))
@@ -128,10 +128,10 @@ func TestAServiceOfSomebodyElseThatComesLaterIsAConflict(t *testing.T) {
 	c.operate(operation{})
 	c.submit("web", "service: {}\n"+twoWorkers)
 	job := c.awaitPhase("web", v1beta1.JobRunning)
-	foreign := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: c.ns}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
+	ofStranger := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: c.ns}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
 	for { // the operator may be faster
 		require.NoError(t, client.IgnoreNotFound(c.Delete(c.ctx, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: c.ns}})))
-		if foreign.ResourceVersion = ""; c.Create(c.ctx, foreign) == nil {
+		if ofStranger.ResourceVersion = ""; c.Create(c.ctx, ofStranger) == nil {
 			break
 		}
 	}
@@ -140,7 +140,7 @@ func TestAServiceOfSomebodyElseThatComesLaterIsAConflict(t *testing.T) {
 	require.Contains(t, told.Message, "Delete it, and the job goes on")
 	c.awaitEvent(job, "Warning NameConflict", "Service "+c.ns+"/web")
 	require.Empty(t, c.job("web").Status.ServiceName)
-	require.NoError(t, c.Delete(c.ctx, foreign))
+	require.NoError(t, c.Delete(c.ctx, ofStranger))
 	c.await("web", func(j *v1beta1.GenericJob) bool { return condition(j, v1beta1.ConditionBlocked).Type == "" })
 }
 

@@ -110,7 +110,7 @@ func TestGangUnavailable(t *testing.T) {
 	require.Empty(t, d.Actions)
 }
 
-func TestGangOfAJobThatIsHeldKeepsItsAccounts(t *testing.T) {
+func TestGangOfAJobThatIsBlockedKeepsItsAccounts(t *testing.T) {
 	job := kt.Job(kt.Type("worker", 2, kt.Policy(onFailure, 1)), t9k("team", 0), kt.Begun)
 	pods := []*corev1.Pod{kt.Pod(job, "worker", 0, kt.Exited(1)), kt.Pod(job, "worker", 1, kt.Exited(0))}
 	d := planWorld(t, kernel.World{Job: job, Now: kt.Start, Gang: kernel.Gang{Missing: "PodGroup"}, Pods: pods, Settings: kt.Settings})

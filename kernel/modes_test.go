@@ -261,7 +261,7 @@ func TestSwitchingDebug(t *testing.T) {
 }
 
 // A spec that was edited wrongly in a pause fails nothing: the job stays paused until it is mended.
-func TestInvalidEditInAPauseIsHeld(t *testing.T) {
+func TestInvalidEditInAPauseBlocks(t *testing.T) {
 	job, pods := running(t, 2, kt.Type("worker", 2))
 	job = kt.Edited(job, kt.PauseNow(true))
 	job = after(job, plan(t, job, kt.Start, pods...))

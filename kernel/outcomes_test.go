@@ -250,7 +250,7 @@ func TestStuckTerminatingPodIsReplacedByForce(t *testing.T) {
 }
 
 // A pod that somebody else's finalizer holds must not make the operator spin.
-func TestForeignFinalizerDoesNotSpin(t *testing.T) {
+func TestAStrangersFinalizerDoesNotSpin(t *testing.T) {
 	job := kt.Job(kt.Type("worker", 1), kt.Begun)
 	stuck := kt.Pod(job, "worker", 0, kt.Released, kt.Deleted(kt.At(-time.Hour), 0))
 	job = after(job, plan(t, job, kt.Start, stuck))

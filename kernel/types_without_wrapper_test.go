@@ -37,11 +37,11 @@ func reports(attempt int, pods ...*corev1.Pod) map[types.UID]inplace.Report {
 }
 
 func TestATypeWithoutWrapperDoesNotMeetAnEarlierStart(t *testing.T) {
-	for name, order := range map[string][]string{"after the others": {"worker", "server", "chief"}, "before the others": {"chief", "server", "worker"}} {
+	for name, typeNames := range map[string][]string{"after the others": {"worker", "server", "chief"}, "before the others": {"chief", "server", "worker"}} {
 		t.Run(name, func(t *testing.T) {
 			replicas := map[string]int32{"worker": 2, "server": 1, "chief": 1}
 			options := []kt.JobOption{}
-			for _, r := range order {
+			for _, r := range typeNames {
 				options = append(options, kt.Type(r, replicas[r]))
 			}
 			job := kt.Job(append(options, kt.InPlace, withoutCommand("server", "chief"), kt.JobScope, kt.BackoffLimit(3), kt.Begun)...)

@@ -57,13 +57,13 @@ echo "$call" >&9
 
 			raw, err := os.ReadFile(calls)
 			require.NoError(t, err)
-			var order, folders []string
+			var called, folders []string
 			for _, call := range strings.Split(strings.TrimSpace(string(raw)), "\n") {
 				words := strings.SplitN(call, " in ", 2)
-				order = append(order, words[0])
+				called = append(called, words[0])
 				folders = append(folders, words[1])
 			}
-			require.Equal(t, []string{"demo", "test", "demo", "cluster-down", "test", "test", "test"}, order)
+			require.Equal(t, []string{"demo", "test", "demo", "cluster-down", "test", "test", "test"}, called)
 			require.Contains(t, folders[6], "/a folder with spaces/genericjob, call 4")
 			left, err := os.ReadDir(os.Getenv("TMPDIR"))
 			require.NoError(t, err)

@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// foreign are names that comments say, and no code of ours.
-var foreign = map[string]bool{
+// ofOthers are names that comments say, and no code of ours.
+var ofOthers = map[string]bool{
 	// products and their parts
 	"CoreDNS": true, "GitHub": true, "LightGBM": true, "OpenAPI": true, "PyPI": true, "TorchTitan": true, "WebSocket": true,
 	// Kubernetes and its programs
@@ -78,7 +78,7 @@ func (n *names) add(file string, text []byte) {
 // has reports whether somebody has a name. At the beginning of a sentence a parameter has a capital; and there may be several of a kind.
 func (n *names) has(name string) bool {
 	small := strings.ToLower(name[:1]) + name[1:]
-	return n.all[name] || n.all[small] || n.all[strings.TrimSuffix(name, "s")] || foreign[name]
+	return n.all[name] || n.all[small] || n.all[strings.TrimSuffix(name, "s")] || ofOthers[name]
 }
 
 // isThere reports whether a reader finds what a comment in a folder sends him to: a file, a package, or a name of the folder's own code.
@@ -130,7 +130,7 @@ func TestCommentsNameWhatIsThere(t *testing.T) {
 			continue
 		}
 		for _, group := range parsed.Comments {
-			assert.Empty(t, n.stale(filepath.Dir(file), group.Text()), "%s: no code has what its comments name so. Mend the comment; names of others belong to the list foreign", file)
+			assert.Empty(t, n.stale(filepath.Dir(file), group.Text()), "%s: no code has what its comments name so. Mend the comment; names of others belong to the list ofOthers", file)
 		}
 	}
 }

@@ -8,7 +8,7 @@
 //	    tree    a job and its pods, as a tree
 //	    list    jobs, as a table
 //	    top     which jobs, or replicas, start again most often
-//	    report  the life of a job, as an HTML file
+//	    page    the life of a job, as an HTML file
 //	    logs    logs of replicas, side by side, or of the first that failed
 //	    edit    patches: pause, resume, debug, scale, set
 //	    code    other code in the pods of a running job

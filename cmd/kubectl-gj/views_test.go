@@ -149,11 +149,11 @@ func views(f *jobs.Family) string {
 	}
 	if rows := top.Replicas(f.GenericJob); len(rows) > 0 {
 		out += "\n$ kubectl gj top NAME\n"
-		for _, row := range top.Table(rows, false, now) {
+		for _, row := range top.TableOfReplicas(rows, now) {
 			out += strings.Join(row, " | ") + "\n"
 		}
 		out += "\n$ kubectl gj top\n"
-		for _, row := range top.Table(top.Jobs([]v1beta1.GenericJob{*f.GenericJob}), false, now) {
+		for _, row := range top.TableOfJobs(top.Jobs([]v1beta1.GenericJob{*f.GenericJob}), false, now) {
 			out += strings.Join(row, " | ") + "\n"
 		}
 	}

@@ -2,7 +2,7 @@
 // resourceVersions, the fence. It knows how many calls may be under way, what an error means, and how calls end with the operator. It
 // does not know why a call is made, and it writes no status: reconcilers do.
 //
-// # Invariants
+// # What always holds
 //
 //   - A delete or patch carries the UID of what was planned from: it changes nothing else.
 //   - What has the name of something to be created, and belongs to somebody else, is left alone.

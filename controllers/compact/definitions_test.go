@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	batch "github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/translators/definition"
 )
 
@@ -30,11 +30,11 @@ func TestAJobOfADefinitionIsOpenedAsItWas(t *testing.T) {
 func TestARevisionCanBeReadOfAPackedGenericJob(t *testing.T) {
 	for revision, want := range map[string]string{"0123456789": "0123456789", strings.Repeat("x", 64): ""} {
 		job := worker(100_000)
-		job.Annotations = map[string]string{batch.AnnotationFrameworkRevision: revision, "other": "text"}
+		job.Annotations = map[string]string{v1beta1.AnnotationFrameworkRevision: revision, "other": "text"}
 		before := job.DeepCopy()
 		_, err := Object(job)
 		require.NoError(t, err)
-		require.Equal(t, want, job.Annotations[batch.AnnotationFrameworkRevision])
+		require.Equal(t, want, job.Annotations[v1beta1.AnnotationFrameworkRevision])
 		require.NotContains(t, job.Annotations, "other")
 		require.NoError(t, open(job))
 		require.Equal(t, before.Annotations, job.Annotations)

@@ -20,23 +20,23 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	batch "github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/hostile"
 	kubeflow "github.com/genericjob/genericjob/apis/kubeflow/v1"
 	mpi "github.com/genericjob/genericjob/apis/kubeflow/v2beta1"
 )
 
 // worker is a job of a template that takes so many bytes.
-func worker(bytes int) *batch.GenericJob {
-	job := &batch.GenericJob{ObjectMeta: metav1.ObjectMeta{
+func worker(bytes int) *v1beta1.GenericJob {
+	job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{
 		Name: "large", Namespace: "default", UID: "u", ResourceVersion: "7", Generation: 3, Labels: map[string]string{"a": "b"},
 		OwnerReferences: []metav1.OwnerReference{{Kind: "A", UID: "1"}, {Kind: "B", UID: "2", Controller: ptr.To(true)}},
 	}}
-	job.Spec.SuccessRules = []batch.FinishRule{{"worker": nil}, {"worker": {intstr.FromInt32(0), intstr.FromString("1")}}}
-	job.Spec.ReplicaSpecs = []batch.ReplicaSpec{{Type: "worker", Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+	job.Spec.SuccessRules = []v1beta1.FinishRule{{"worker": nil}, {"worker": {intstr.FromInt32(0), intstr.FromString("1")}}}
+	job.Spec.ReplicaSpecs = []v1beta1.ReplicaSpec{{Type: "worker", Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 		Containers: []corev1.Container{{Name: "main", Image: "i", Args: []string{strings.Repeat("<", bytes)}}},
 	}}}}
-	job.Status.Phase = batch.JobRunning
+	job.Status.Phase = v1beta1.JobRunning
 	return job
 }
 
@@ -73,12 +73,12 @@ func kinds(t *testing.T) []client.Object {
 	t.Helper()
 	list := []client.Object{&appsv1.Deployment{}, &autoscalingv2.HorizontalPodAutoscaler{}}
 	for version, add := range map[schema.GroupVersion]func(*runtime.Scheme) error{
-		batch.GroupVersion: batch.AddToScheme, kubeflow.GroupVersion: kubeflow.AddToScheme, mpi.GroupVersion: mpi.AddToScheme,
+		v1beta1.GroupVersion: v1beta1.AddToScheme, kubeflow.GroupVersion: kubeflow.AddToScheme, mpi.GroupVersion: mpi.AddToScheme,
 	} {
 		scheme := runtime.NewScheme()
 		require.NoError(t, add(scheme))
 		for kind := range scheme.KnownTypes(version) {
-			if o, err := scheme.New(version.WithKind(kind)); err == nil && kind != batch.KindTrainingFramework && scheme.Recognizes(version.WithKind(kind+"List")) {
+			if o, err := scheme.New(version.WithKind(kind)); err == nil && kind != v1beta1.KindTrainingFramework && scheme.Recognizes(version.WithKind(kind+"List")) {
 				list = append(list, o.(client.Object))
 			}
 		}
@@ -95,7 +95,7 @@ func TestOddObjectsOfAllKindsAreOpenedAsTheyWere(t *testing.T) {
 			s := hostile.FromSeed(seed)
 			s.Mutate(o, 1+s.N(8))
 			o.SetAnnotations(map[string]string{"a": strings.Repeat("x", maxPlain)})
-			o.GetObjectKind().SetGroupVersionKind(batch.GroupVersion.WithKind("Any"))
+			o.GetObjectKind().SetGroupVersionKind(v1beta1.GroupVersion.WithKind("Any"))
 			// As it comes from the apiserver.
 			require.NoError(t, json.Unmarshal([]byte(text(t, o)), o))
 			o.SetManagedFields(nil)
@@ -130,16 +130,16 @@ func TestNobodyCanForgeAPackedObject(t *testing.T) {
 }
 
 func TestPodsAndConfigMapsKeepLittleOfWhatTheirAuthorsWrote(t *testing.T) {
-	many := func(of string) []string { return []string{of + "/1", batch.FinalizerTracking, of + "/2"} }
+	many := func(of string) []string { return []string{of + "/1", v1beta1.FinalizerTracking, of + "/2"} }
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-		Name: "p", Finalizers: many("example.com"), Labels: map[string]string{"x": "y", batch.LabelJobUID: "u"},
+		Name: "p", Finalizers: many("example.com"), Labels: map[string]string{"x": "y", v1beta1.LabelJobUID: "u"},
 		OwnerReferences: worker(1).OwnerReferences,
 	}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main"}}}}
 	_, err := Object(pod)
 	require.NoError(t, err)
-	require.Equal(t, []string{batch.FinalizerTracking}, pod.Finalizers)
+	require.Equal(t, []string{v1beta1.FinalizerTracking}, pod.Finalizers)
 	require.Equal(t, worker(1).OwnerReferences[1:], pod.OwnerReferences)
-	require.Equal(t, map[string]string{batch.LabelJobUID: "u"}, pod.Labels)
+	require.Equal(t, map[string]string{v1beta1.LabelJobUID: "u"}, pod.Labels)
 
 	data := &corev1.ConfigMap{ObjectMeta: pod.ObjectMeta, Data: map[string]string{"a": strings.Repeat("x", 1000)}}
 	_, err = Object(data)
@@ -178,7 +178,7 @@ func TestALargeServiceKeepsWhatAReconcileCompares(t *testing.T) {
 	service := func(ports, bytes int) *corev1.Service {
 		s := &corev1.Service{ObjectMeta: worker(1).ObjectMeta}
 		s.Annotations = map[string]string{"a": strings.Repeat("x", bytes)}
-		s.Spec.Selector = map[string]string{batch.LabelJobUID: "u"}
+		s.Spec.Selector = map[string]string{v1beta1.LabelJobUID: "u"}
 		for i := range ports {
 			s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: fmt.Sprint("p", i), Port: int32(i + 1)})
 		}

@@ -27,11 +27,11 @@ func (r *Reconciler) lookUpKind(ctx context.Context, f *v1beta1.TrainingFramewor
 		if f.Spec.Schema != nil {
 			way = "the operator makes it when the definition is accepted"
 		}
-		return judgement{notServed: obstacle{v1beta1.ReasonKindMissing, fmt.Sprintf("The cluster has no kind %s of %s: %s.", kind.Kind, kind.GroupVersion(), way)}}, nil
+		return judgement{notServed: whyNot{v1beta1.ReasonKindMissing, fmt.Sprintf("The cluster has no kind %s of %s: %s.", kind.Kind, kind.GroupVersion(), way)}}, nil
 	}
 	schemas, err := definition.SchemasOf(crd, f.Spec.Kind)
 	if err != nil {
-		return judgement{kindFound: kindFound{crd: crd}, notServed: obstacle{v1beta1.ReasonKindMissing, err.Error() + "."}}, nil
+		return judgement{kindFound: kindFound{crd: crd}, notServed: whyNot{v1beta1.ReasonKindMissing, err.Error() + "."}}, nil
 	}
 	return judgement{kindFound: kindFound{
 		crd:      crd,
@@ -127,11 +127,11 @@ func (r *Reconciler) makeKind(ctx context.Context, j judgement) (judgement, erro
 	hash := have.Annotations[v1beta1.AnnotationSchema]
 	switch {
 	case have.Spec.Names.Kind != made.Spec.Names.Kind: // names have no capital letters
-		j.schemaRefused = obstacle{v1beta1.ReasonKindConflict,
+		j.schemaRefused = whyNot{v1beta1.ReasonKindConflict,
 			fmt.Sprintf("spec.kind: CustomResourceDefinition %s is there, of kind %s. Call the kind something else: another definition with another kind.", have.Name, have.Spec.Names.Kind)}
 		return j, nil
 	case hash == "" || have.Name != made.Name:
-		j.schemaRefused = obstacle{v1beta1.ReasonKindConflict,
+		j.schemaRefused = whyNot{v1beta1.ReasonKindConflict,
 			fmt.Sprintf("spec.schema: CustomResourceDefinition %s is there, and the operator has not made it. Leave schema out to use it as it is, or delete it, which deletes its objects.", have.Name)}
 		return j, nil
 	case hash == made.Annotations[v1beta1.AnnotationSchema] || have.DeletionTimestamp != nil:
@@ -150,11 +150,11 @@ const lacksSchemas = "The operator may not create and patch customresourcedefini
 func (j judgement) answered(err error) (judgement, error) {
 	switch {
 	case apierrors.IsForbidden(err) && j.crd != nil: // the kind as it was is served
-		j.schemaRefused = obstacle{v1beta1.ReasonRightsMissing, lacksSchemas + " The apiserver says: " + err.Error()}
+		j.schemaRefused = whyNot{v1beta1.ReasonRightsMissing, lacksSchemas + " The apiserver says: " + err.Error()}
 	case apierrors.IsForbidden(err):
-		j.notServed = obstacle{v1beta1.ReasonRightsMissing, lacksSchemas + " The apiserver says: " + err.Error()}
+		j.notServed = whyNot{v1beta1.ReasonRightsMissing, lacksSchemas + " The apiserver says: " + err.Error()}
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err): // a webhook's refusal is often the second
-		j.schemaRefused = obstacle{v1beta1.ReasonInvalidDefinition, "spec.schema: " + err.Error()}
+		j.schemaRefused = whyNot{v1beta1.ReasonInvalidDefinition, "spec.schema: " + err.Error()}
 	case err != nil:
 		return j, fmt.Errorf("write the CustomResourceDefinition of a TrainingFramework: %w", err)
 	}

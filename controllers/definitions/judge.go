@@ -23,7 +23,7 @@ type judgement struct {
 	// mistakes are those of the definition.
 	mistakes error
 	// notServed stands in the way of serving the kind, and schemaRefused in that of the definition's own schema.
-	notServed, schemaRefused obstacle
+	notServed, schemaRefused whyNot
 	// waitsForJobs says that jobs are in the schema's way.
 	waitsForJobs bool
 }
@@ -36,15 +36,15 @@ type kindFound struct {
 	version  string // of the CRD
 }
 
-// obstacle is what stands in the way of something; nothing does if the reason is "".
-type obstacle struct{ reason, message string }
+// whyNot is why a condition is False; it is True if the reason is "".
+type whyNot struct{ reason, message string }
 
 // judge checks a definition, and keeps it as a revision if it is accepted.
 func (r *Reconciler) judge(ctx context.Context, f *v1beta1.TrainingFramework) (judgement, error) {
 	f.Status.ObservedGeneration = f.Generation
 	if message, err := r.conflict(ctx, f); err != nil || message != "" {
 		setCondition(f, v1beta1.FrameworkAccepted, metav1.ConditionFalse, v1beta1.ReasonKindConflict, message)
-		return judgement{notServed: obstacle{v1beta1.ReasonKindConflict, message}}, err
+		return judgement{notServed: whyNot{v1beta1.ReasonKindConflict, message}}, err
 	}
 	j, err := r.lookUpKind(ctx, f)
 	if err != nil {
@@ -62,7 +62,7 @@ func (r *Reconciler) judge(ctx context.Context, f *v1beta1.TrainingFramework) (j
 		return j, err
 	}
 	if j.notServed.reason == "" && len(f.Status.Revisions) == 0 {
-		j.notServed = obstacle{v1beta1.ReasonNotAccepted, "The definition is not accepted: see the condition Accepted."}
+		j.notServed = whyNot{v1beta1.ReasonNotAccepted, "The definition is not accepted: see the condition Accepted."}
 	}
 	return j, nil
 }

@@ -129,7 +129,7 @@ func (r *Reconciler) serve(ctx context.Context, f *v1beta1.TrainingFramework, j 
 			return 0, err
 		}
 		if len(lacks) > 0 {
-			j.notServed = obstacle{v1beta1.ReasonRightsMissing,
+			j.notServed = whyNot{v1beta1.ReasonRightsMissing,
 				fmt.Sprintf("The operator may not: %s. Grant it by a ClusterRole with the label %s: \"true\".", strings.Join(lacks, "; "), LabelAggregate)}
 		}
 	}

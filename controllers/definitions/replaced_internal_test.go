@@ -219,8 +219,8 @@ func TestTwoDefinitionsExchangeTheirKinds(t *testing.T) {
 		"in another group":   {x: second, y: elsewhere, unserved: []schema.GroupVersionKind{schema.GroupVersionKind(first)}},
 		"one stays as it is": {x: first, y: second},
 	} {
-		for _, order := range [][]string{{"x", "y"}, {"y", "x"}} {
-			t.Run(name+", "+order[0]+" is looked at first", func(t *testing.T) {
+		for _, names := range [][]string{{"x", "y"}, {"y", "x"}} {
+			t.Run(name+", "+names[0]+" is looked at first", func(t *testing.T) {
 				r := newReplacing(t, first, second, elsewhere)
 				r.define("x", first, "one")
 				r.define("y", second, "two")
@@ -229,7 +229,7 @@ func TestTwoDefinitionsExchangeTheirKinds(t *testing.T) {
 				require.Equal(t, map[string]v1beta1.FrameworkKind{"x": first, "y": second}, r.watched())
 				r.define("x", tc.x, "three")
 				r.define("y", tc.y, "four")
-				for _, name := range order {
+				for _, name := range names {
 					require.Equal(t, v1beta1.ReasonServing, r.see(name).Reason)
 				}
 				require.Equal(t, map[string]v1beta1.FrameworkKind{"x": tc.x, "y": tc.y}, r.watched())

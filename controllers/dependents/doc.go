@@ -1,7 +1,7 @@
 // Package dependents creates, updates and deletes what a training job has beside its GenericJob: a TensorBoard and an autoscaler. The translators
 // compile what is wanted. The reconciler of training jobs shows the state that this package returns.
 //
-// # Invariants
+// # What always holds
 //
 //   - An object that the job does not control is left alone.
 //   - The fence comes before each create. No TensorBoard is created for a job that has finished.

@@ -76,7 +76,7 @@ func ofEarlier() *v1beta1.GenericJob {
 var genericJobs = schema.GroupResource{Group: v1beta1.GroupVersion.Group, Resource: "genericjobs"}
 
 // The annotation protects a job from edits, and it runs without, too.
-func TestARefusedMarkHoldsUpNoStatusAndIsNotWrittenAtEachReconcile(t *testing.T) {
+func TestARefusedAnnotationHoldsUpNoStatusAndIsNotWrittenAtEachReconcile(t *testing.T) {
 	for name, refusal := range map[string]error{
 		"a role":                       apierrors.NewForbidden(genericJobs, "job", errors.New("no right")),
 		"a policy":                     apierrors.NewInvalid(v1beta1.GroupVersion.WithKind("GenericJob").GroupKind(), "job", nil),
@@ -116,7 +116,7 @@ func TestARefusedMarkHoldsUpNoStatusAndIsNotWrittenAtEachReconcile(t *testing.T)
 	}
 }
 
-func TestAMarkThatIsOutdatedIsLookedAtAgain(t *testing.T) {
+func TestAnAnnotationThatIsOutdatedIsLookedAtAgain(t *testing.T) {
 	m := newAnnotating(t, ofEarlier())
 	m.answer = apierrors.NewConflict(genericJobs, "job", errors.New("modified"))
 	_, err := m.reconcileUnchanged(t.Context(), m.owner, m.read(t), framework.Program{})
@@ -127,7 +127,7 @@ func TestAMarkThatIsOutdatedIsLookedAtAgain(t *testing.T) {
 	require.Zero(t, m.Memory.Of(m.owner).annotation)
 }
 
-func TestRefusedMarksAreForgottenWithTheirJobs(t *testing.T) {
+func TestRefusedAnnotationsAreForgottenWithTheirJobs(t *testing.T) {
 	m := newAnnotating(t, ofEarlier())
 	m.answer = apierrors.NewBadRequest("no")
 	require.NoError(t, m.annotateCompiled(t.Context(), m.owner, m.read(t)))

@@ -1,7 +1,7 @@
 // Package wiring has what all controllers share in a process: clients, clock, counts, and what stands around each reconciler. It knows neither jobs
 // nor definitions: reconcilers are handed to it.
 //
-// # Invariants
+// # What always holds
 //
 //   - In a reconcile, its client opens what is packed, within the budget of all.
 //   - Every reconciler ends in order with the operator.

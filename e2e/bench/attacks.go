@@ -11,7 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	batch "github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/translators/tensorboard"
 )
 
@@ -35,7 +35,7 @@ const mostMemory = 400
 func attacks() []attack {
 	list := []attack{
 		{"weight-ports", []worst{{live: flood}}},
-		{"weight-replicas", []worst{{count: 40, make: manyReplicas, paths: []string{ofBatch + "genericjobs"}}}},
+		{"weight-replicas", []worst{{count: 40, make: manyReplicas, paths: []string{ofTensorStack + "genericjobs"}}}},
 		{"weight-boards", []worst{{count: 20, make: boardJob, beside: podsOfBoard, paths: []string{
 			"/apis/batch.tensorstack.dev/v1beta1/namespaces/" + podsNamespace + "/tensorflowtrainingjobs",
 		}}}},
@@ -58,9 +58,9 @@ func partsOf(name string) []worst {
 
 // boardJob is a job with a TensorBoard, which never serves here.
 func boardJob(i int) client.Object {
-	job := tensorFlowJob.make(fmt.Sprint("board-", i), 1).(*batch.TensorFlowTrainingJob)
+	job := tensorFlowJob.make(fmt.Sprint("board-", i), 1).(*v1beta1.TensorFlowTrainingJob)
 	job.Namespace = podsNamespace
-	job.Spec.TensorBoardSpec = &batch.TensorBoardSpec{TrainingLogFilesets: []string{"t9k://pvc/logs/run"}}
+	job.Spec.TensorBoardSpec = &v1beta1.TensorBoardSpec{TrainingLogFilesets: []string{"t9k://pvc/logs/run"}}
 	return job
 }
 
@@ -76,7 +76,7 @@ func podsOfBoard(job client.Object) (pods []client.Object) {
 func gangJob(i int) client.Object {
 	job := newJob(fmt.Sprint("gang-", i), 1)
 	job.Namespace = hostileNamespace
-	job.Spec.Scheduler = &batch.SchedulePolicy{Kubernetes: &batch.KubernetesScheduler{}}
+	job.Spec.Scheduler = &v1beta1.SchedulePolicy{Kubernetes: &v1beta1.KubernetesScheduler{}}
 	return job
 }
 
@@ -116,14 +116,14 @@ func largeServices(job client.Object) (services []client.Object) {
 
 // ofJob is the label by which the operator finds what is a job's.
 func ofJob(job client.Object) map[string]string {
-	return map[string]string{batch.LabelJobUID: string(job.GetUID())}
+	return map[string]string{v1beta1.LabelJobUID: string(job.GetUID())}
 }
 
 // largeOwners are a job, as the controller, and an owner whose name is 1.35 MB long: the apiserver bounds the names of owners in no way, and
 // is quick to store them.
 func largeOwners(job client.Object) []metav1.OwnerReference {
 	return []metav1.OwnerReference{
-		{APIVersion: batch.GroupVersion.String(), Kind: batch.KindGenericJob, Name: job.GetName(), UID: job.GetUID(), Controller: ptr.To(true)},
+		{APIVersion: v1beta1.GroupVersion.String(), Kind: v1beta1.KindGenericJob, Name: job.GetName(), UID: job.GetUID(), Controller: ptr.To(true)},
 		{APIVersion: "v1", Kind: "ConfigMap", Name: strings.Repeat("x", 1_350_000), UID: "none"},
 	}
 }

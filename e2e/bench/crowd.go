@@ -41,11 +41,11 @@ func (b *bench) gather(ctx context.Context, c *crowd) (err error) {
 	if err := errors.Join(os.RemoveAll(c.data), b.fill(ctx, c)); err != nil {
 		return fmt.Errorf("run %d pods of others: %w", b.pods, err)
 	}
-	report("  %d pods of others run after %s", b.pods, time.Since(start))
+	logf("  %d pods of others run after %s", b.pods, time.Since(start))
 	if c.idle, err = b.attacked(ctx, c, nil); err != nil {
 		return fmt.Errorf("measure an operator that nobody attacks: %w", err)
 	}
-	report("  idle: %s", c.idle)
+	logf("  idle: %s", c.idle)
 	return nil
 }
 

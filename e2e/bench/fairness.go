@@ -83,7 +83,7 @@ func (p *plane) small(ctx context.Context, ns string, jobs int) (map[string]floa
 		if err != nil {
 			return nil, err
 		}
-		report("  %s: %s", ns, one)
+		logf("  %s: %s", ns, one)
 		for name, seconds := range one {
 			all[name] = append(all[name], seconds)
 		}

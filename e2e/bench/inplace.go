@@ -85,7 +85,7 @@ func (b *bench) failInPlace(ctx context.Context, p *plane, o *operator, w *wrapp
 		return err
 	}
 	by, writes := since(before.writes, after.writes)
-	report("  %s: writes %v", r.name, by)
+	logf("  %s: writes %v", r.name, by)
 	out["first_told_s"], out["told_s"] = t.firstTold.Sub(start).Seconds(), t.lastTold.Sub(start).Seconds()
 	out["tell_s"], out["go_s"] = t.lastTold.Sub(t.firstTold).Seconds(), t.lastGo.Sub(start).Seconds()
 	out["goes_s"] = t.lastGo.Sub(t.firstGo).Seconds()
@@ -112,7 +112,7 @@ func (b *bench) quietly(ctx context.Context, p *plane, o *operator, out sample, 
 	}
 	by, writes := since(before.writes, after.writes)
 	if writes > 0 {
-		report("  quiet, but for %s", fmt.Sprint(by))
+		logf("  quiet, but for %s", fmt.Sprint(by))
 	}
 	out[name] = float64(writes)
 	return nil

@@ -43,8 +43,8 @@ type kubelet struct {
 // seen is what has been seen of the pods so far.
 type seen struct {
 	created, running, succeeded, deleted int
-	// held is the number of pods that carry the operator's finalizer.
-	held int
+	// unreleased is the number of pods that carry the operator's finalizer.
+	unreleased int
 	// when each count last grew
 	lastCreated, lastRunning, lastSucceeded time.Time
 	failure                                 error
@@ -112,12 +112,12 @@ func (k *kubelet) see(old, pod *corev1.Pod) {
 			k.moves <- move{pod: pod, to: corev1.PodRunning}
 		}
 		if tracked(pod) {
-			k.held++
+			k.unreleased++
 		}
 	} else {
 		before = old.Status.Phase
 		if tracked(old) && !tracked(pod) {
-			k.held--
+			k.unreleased--
 		}
 	}
 	if phase := pod.Status.Phase; phase != before {
@@ -144,7 +144,7 @@ func (k *kubelet) gone(o any) {
 	delete(k.pods, pod.UID)
 	k.deleted++
 	if tracked(pod) {
-		k.held--
+		k.unreleased--
 	}
 }
 
@@ -227,12 +227,12 @@ func (k *kubelet) wait(ctx context.Context, what string, is func(seen) bool) (se
 		}
 		if time.Since(progress) > 10*time.Second {
 			progress = time.Now()
-			report("  waiting until %s: %d created, %d Running, %d Succeeded, %d deleted, %d held", what, s.created, s.running, s.succeeded, s.deleted, s.held)
+			logf("  waiting until %s: %d created, %d Running, %d Succeeded, %d deleted, %d unreleased", what, s.created, s.running, s.succeeded, s.deleted, s.unreleased)
 		}
 		select {
 		case <-ctx.Done():
-			return s, fmt.Errorf("waited until %s, and saw %d created, %d Running, %d Succeeded, %d deleted, %d held: %w",
-				what, s.created, s.running, s.succeeded, s.deleted, s.held, ctx.Err())
+			return s, fmt.Errorf("waited until %s, and saw %d created, %d Running, %d Succeeded, %d deleted, %d unreleased: %w",
+				what, s.created, s.running, s.succeeded, s.deleted, s.unreleased, ctx.Err())
 		case <-tick.C:
 		}
 	}

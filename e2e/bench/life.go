@@ -122,7 +122,7 @@ func (b *bench) liveThrough(ctx context.Context, p *plane, o *operator, k *kubel
 	if err != nil {
 		return nil, err
 	}
-	s, err := k.wait(ctx, "all pods are released", func(s seen) bool { return s.succeeded >= n && s.held == 0 })
+	s, err := k.wait(ctx, "all pods are released", func(s seen) bool { return s.succeeded >= n && s.unreleased == 0 })
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +131,7 @@ func (b *bench) liveThrough(ctx context.Context, p *plane, o *operator, k *kubel
 		return nil, err
 	}
 	by, writes := since(before.writes, after.writes)
-	report("  %s: writes %v", r.name, by)
+	logf("  %s: writes %v", r.name, by)
 	pods := float64(n)
 	return sample{
 		"submit_s": submitted.Seconds(), "created_s": s.lastCreated.Sub(start).Seconds(), "done_s": done.Sub(start).Seconds(),

@@ -75,7 +75,7 @@ func rows() []row {
 // rowPatience bounds one repetition of a row.
 const rowPatience = 20 * time.Minute
 
-func report(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
+func logf(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
 
 func main() {
 	b := &bench{}
@@ -107,7 +107,7 @@ func main() {
 		err = b.all(ctx, *only, *long, *plans, *count, *out)
 	}
 	if err != nil {
-		report("bench: %v", err)
+		logf("bench: %v", err)
 		os.Exit(1)
 	}
 }
@@ -121,7 +121,7 @@ func (b *bench) all(ctx context.Context, only string, long, plans bool, count in
 	}
 	res := newResults(count)
 	if plans {
-		report("kernel.Plan")
+		logf("kernel.Plan")
 		if res.Plan, err = planBenchmarks(ctx); err != nil {
 			return err
 		}
@@ -147,7 +147,7 @@ func (b *bench) each(ctx context.Context, rows []row, count int, res *results, f
 		err := b.repeat(ctx, r, count, res)
 		failed = append(failed, err, res.write(file))
 		if err != nil {
-			report("  %v", err)
+			logf("  %v", err)
 		}
 	}
 	return failed
@@ -156,14 +156,14 @@ func (b *bench) each(ctx context.Context, rows []row, count int, res *results, f
 // repeat runs a row so many times.
 func (b *bench) repeat(ctx context.Context, r row, count int, res *results) error {
 	for i := range count {
-		report("%s, %d of %d", r.name, i+1, count)
+		logf("%s, %d of %d", r.name, i+1, count)
 		rowCtx, cancel := context.WithTimeout(ctx, rowPatience+b.quietFor)
 		s, err := r.run(b, rowCtx, r)
 		cancel()
 		if err != nil {
 			return fmt.Errorf("row %s: %w", r.name, err)
 		}
-		report("  %s", s)
+		logf("  %s", s)
 		res.add(r, s)
 	}
 	return nil
@@ -190,7 +190,7 @@ func (b *bench) serve(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, p.stop())
 	}
-	report("serving: KUBECONFIG=%s/admin.kubeconfig, manager is process %d", b.folder, o.process.Process.Pid)
+	logf("serving: KUBECONFIG=%s/admin.kubeconfig, manager is process %d", b.folder, o.process.Process.Pid)
 	<-ctx.Done()
 	return errors.Join(o.stop(), p.stop())
 }

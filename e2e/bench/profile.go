@@ -37,7 +37,7 @@ func (b *bench) profile(ctx context.Context, p *plane, name string) func() error
 		defer cancel()
 		heap := b.fetch(ctx, name+".heap", "heap")
 		allocated := b.fetch(ctx, name+".allocs", "allocs")
-		report("  %s: profiled %s", name, time.Since(start))
+		logf("  %s: profiled %s", name, time.Since(start))
 		return errors.Join(heap, allocated, <-done, <-done)
 	}
 }

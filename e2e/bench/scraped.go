@@ -54,7 +54,7 @@ func (b *bench) scraped(ctx context.Context, r row) (out sample, err error) {
 		return nil, err
 	}
 	by, writes := since(before.writes, after.writes)
-	report("  %s: writes %v", r.name, by)
+	logf("  %s: writes %v", r.name, by)
 	return sample{
 		"quiet_s": b.quietFor.Seconds(), "quiet_writes": float64(writes), "quiet_cpu_percent": 100 * float64(after.cpu-before.cpu) / float64(b.quietFor),
 		"unscraped_mb": before.now, "resident_mb": after.now, "peak_mb": after.peak, "held_mb": held,

@@ -105,7 +105,7 @@ func (b *bench) quiet(ctx context.Context, r row) (out sample, err error) {
 		return nil, err
 	}
 	for left := b.quietFor; left > 0; left -= 30 * time.Second {
-		report("  %s: quiet for another %s", r.name, left)
+		logf("  %s: quiet for another %s", r.name, left)
 		if err := pause(ctx, min(left, 30*time.Second)); err != nil {
 			return nil, err
 		}
@@ -115,7 +115,7 @@ func (b *bench) quiet(ctx context.Context, r row) (out sample, err error) {
 		return nil, err
 	}
 	by, writes := since(before.writes, after.writes)
-	report("  %s: writes %v", r.name, by)
+	logf("  %s: writes %v", r.name, by)
 	return sample{"quiet_s": b.quietFor.Seconds(), "quiet_writes": float64(writes),
 		"quiet_cpu_percent": 100 * float64(after.cpu-before.cpu) / float64(b.quietFor), "resident_mb": after.now}, nil
 }
@@ -148,7 +148,7 @@ func (b *bench) bringToRest(ctx context.Context, p *plane, ns string, r row, fin
 		return err
 	}
 	k.finish()
-	_, err = k.wait(ctx, "all pods are released", func(s seen) bool { return s.succeeded >= n && s.held == 0 })
+	_, err = k.wait(ctx, "all pods are released", func(s seen) bool { return s.succeeded >= n && s.unreleased == 0 })
 	return err
 }
 
@@ -191,7 +191,7 @@ func (b *bench) takeOver(ctx context.Context, r row) (out sample, err error) {
 	if err != nil {
 		return nil, err
 	}
-	report("  %s: caches synced after %s", r.name, fmt.Sprintf("%.1f s", synced.Sub(start).Seconds()))
+	logf("  %s: caches synced after %s", r.name, fmt.Sprintf("%.1f s", synced.Sub(start).Seconds()))
 	return sample{"sync_s": synced.Sub(start).Seconds(), "first_served_s": s.lastCreated.Sub(synced).Seconds(), "cpu_s": u.cpu.Seconds(),
 		"peak_mb": u.peak, "resident_mb": u.now}, nil
 }

@@ -93,7 +93,7 @@ func (b *bench) attacked(ctx context.Context, c *crowd, parts []worst) (out samp
 			return nil, err
 		}
 	}
-	report("  stored after %s", time.Since(start))
+	logf("  stored after %s", time.Since(start))
 	doors, err := freeDoors()
 	if err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func (b *bench) whileItRuns(ctx context.Context, a *target, k *kubelet, parts []
 	}
 	defer func() {
 		if err := o.stop(); err != nil { // the apiserver answers slowly under this load, and calls are given up in the end
-			report("  the manager ended with: %v", err)
+			logf("  the manager ended with: %v", err)
 		}
 	}()
 	synced := time.Since(start)

@@ -11,7 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	batch "github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	kubeflow "github.com/genericjob/genericjob/apis/kubeflow/v1"
 )
 
@@ -28,8 +28,8 @@ type worst struct {
 }
 
 const (
-	ofBatch    = "/apis/batch.tensorstack.dev/v1beta1/namespaces/" + hostileNamespace + "/"
-	ofKubeflow = "/apis/kubeflow.org/v1/namespaces/" + hostileNamespace + "/"
+	ofTensorStack = "/apis/batch.tensorstack.dev/v1beta1/namespaces/" + hostileNamespace + "/"
+	ofKubeflow    = "/apis/kubeflow.org/v1/namespaces/" + hostileNamespace + "/"
 )
 
 // As many jobs as the ResourceQuota in the threat model lets a tenant have; each training job has a GenericJob.
@@ -42,37 +42,37 @@ const (
 // of the 1.5 MiB is left to the status.
 var largestJobs = []attack{
 	{"weight-genericjob", []worst{{count: quotaOfJobs, make: func(i int) client.Object {
-		job := &batch.GenericJob{ObjectMeta: named(i)}
+		job := &v1beta1.GenericJob{ObjectMeta: named(i)}
 		job.Spec.SuccessRules, job.Spec.FailureRules = manyRanks(), manyRanks()
-		job.Spec.ReplicaSpecs = []batch.ReplicaSpec{{Type: "worker", Template: emptyWords("main", 1_150_000)}}
+		job.Spec.ReplicaSpecs = []v1beta1.ReplicaSpec{{Type: "worker", Template: emptyWords("main", 1_150_000)}}
 		return job
-	}, paths: []string{ofBatch + "genericjobs"}}}},
+	}, paths: []string{ofTensorStack + "genericjobs"}}}},
 	{"weight-tensorflow", []worst{{count: quotaOfFrameworkJobs, make: func(i int) client.Object {
-		job := &batch.TensorFlowTrainingJob{ObjectMeta: named(i)}
-		job.Spec.ReplicaSpecs = []batch.TensorFlowReplicaSpec{{Type: batch.TensorFlowWorker, Template: emptyWords("tensorflow", 1_350_000)}}
+		job := &v1beta1.TensorFlowTrainingJob{ObjectMeta: named(i)}
+		job.Spec.ReplicaSpecs = []v1beta1.TensorFlowReplicaSpec{{Type: v1beta1.TensorFlowWorker, Template: emptyWords("tensorflow", 1_350_000)}}
 		return job
-	}, paths: []string{ofBatch + "tensorflowtrainingjobs", ofBatch + "genericjobs"}}}},
+	}, paths: []string{ofTensorStack + "tensorflowtrainingjobs", ofTensorStack + "genericjobs"}}}},
 	{"weight-pytorch", []worst{{count: quotaOfFrameworkJobs, make: func(i int) client.Object {
-		job := &batch.PyTorchTrainingJob{ObjectMeta: named(i)}
-		job.Spec.ReplicaSpecs = []batch.PyTorchReplicaSpec{{Type: "worker", Template: emptyWords("python", 1_350_000)}}
+		job := &v1beta1.PyTorchTrainingJob{ObjectMeta: named(i)}
+		job.Spec.ReplicaSpecs = []v1beta1.PyTorchReplicaSpec{{Type: "worker", Template: emptyWords("python", 1_350_000)}}
 		return job
-	}, paths: []string{ofBatch + "pytorchtrainingjobs", ofBatch + "genericjobs"}}}},
+	}, paths: []string{ofTensorStack + "pytorchtrainingjobs", ofTensorStack + "genericjobs"}}}},
 	{"weight-tfjob", []worst{{count: quotaOfFrameworkJobs, make: func(i int) client.Object {
 		job := &kubeflow.TFJob{ObjectMeta: named(i)}
 		job.Spec.TFReplicaSpecs = map[string]*kubeflow.ReplicaSpec{"Worker": {Template: emptyWords("tensorflow", 1_350_000)}}
 		return job
-	}, paths: []string{ofKubeflow + "tfjobs", ofBatch + "genericjobs"}}}},
+	}, paths: []string{ofKubeflow + "tfjobs", ofTensorStack + "genericjobs"}}}},
 	{"weight-pytorchjob", []worst{{count: quotaOfFrameworkJobs, make: func(i int) client.Object {
 		job := &kubeflow.PyTorchJob{ObjectMeta: named(i)}
 		job.Spec.PyTorchReplicaSpecs = map[string]*kubeflow.ReplicaSpec{"Master": {Template: emptyWords("pytorch", 1_350_000)}}
 		return job
-	}, paths: []string{ofKubeflow + "pytorchjobs", ofBatch + "genericjobs"}}}},
+	}, paths: []string{ofKubeflow + "pytorchjobs", ofTensorStack + "genericjobs"}}}},
 	{"weight-pod", []worst{{count: 40, make: func(i int) client.Object {
-		pod := largePod(fmt.Sprint("large-", i), map[string]string{batch.LabelJobUID: "somebody"}) // by which the operator finds its own
+		pod := largePod(fmt.Sprint("large-", i), map[string]string{v1beta1.LabelJobUID: "somebody"}) // by which the operator finds its own
 		if i%2 == 1 {
 			pod.Spec.Containers[0].Env = nil
 			pod.OwnerReferences = []metav1.OwnerReference{{
-				APIVersion: batch.GroupVersion.String(), Kind: batch.KindGenericJob, Name: strings.Repeat("x", 1_350_000), UID: "somebody", Controller: ptr.To(true),
+				APIVersion: v1beta1.GroupVersion.String(), Kind: v1beta1.KindGenericJob, Name: strings.Repeat("x", 1_350_000), UID: "somebody", Controller: ptr.To(true),
 			}}
 		}
 		return pod
@@ -91,10 +91,10 @@ func named(i int) metav1.ObjectMeta {
 }
 
 // manyRanks are as many ranks as rules may name: two bytes each as JSON, 32 in memory.
-func manyRanks() []batch.FinishRule {
-	rules := make([]batch.FinishRule, 5)
+func manyRanks() []v1beta1.FinishRule {
+	rules := make([]v1beta1.FinishRule, 5)
 	for i := range rules {
-		rules[i] = batch.FinishRule{"worker": make([]intstr.IntOrString, 10_000)}
+		rules[i] = v1beta1.FinishRule{"worker": make([]intstr.IntOrString, 10_000)}
 	}
 	return rules
 }
@@ -108,9 +108,9 @@ func emptyWords(container string, bytes int) corev1.PodTemplateSpec {
 
 // manyReplicas are small jobs that ask for as much as a job may.
 func manyReplicas(i int) client.Object {
-	job := &batch.GenericJob{ObjectMeta: metav1.ObjectMeta{Namespace: hostileNamespace, Name: fmt.Sprint("replicas-", i)}}
+	job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Namespace: hostileNamespace, Name: fmt.Sprint("replicas-", i)}}
 	for t := range 16 {
-		job.Spec.ReplicaSpecs = append(job.Spec.ReplicaSpecs, batch.ReplicaSpec{Type: fmt.Sprint("t", t), Replicas: ptr.To[int32](1250), Template: template})
+		job.Spec.ReplicaSpecs = append(job.Spec.ReplicaSpecs, v1beta1.ReplicaSpec{Type: fmt.Sprint("t", t), Replicas: ptr.To[int32](1250), Template: template})
 	}
 	return job
 }

@@ -53,7 +53,7 @@ func TestAnActThatFailsEndsTheDemo(t *testing.T) {
 	require.ErrorContains(t, f.told(t.Context(), "[default0]:epoch=3 loss=1"), "forbidden")
 }
 
-func TestTheVerdictIsOfPhaseAndRestarts(t *testing.T) {
+func TestTheResultIsOfPhaseAndRestarts(t *testing.T) {
 	t.Parallel()
 	t.Run("as promised", func(t *testing.T) {
 		require.NoError(t, wrong(trainings[0], v1beta1.GenericJobStatus{Phase: v1beta1.JobSucceeded, BackoffCount: 1, DisruptionCount: 3}))

@@ -32,7 +32,7 @@ var elsewhere = []runner{
 	{commandsLike(`ssh-keygen|kubectl create secret generic mpi-ssh|rm key`), "e2e/suite:TestCatalog", []string{`makeSSHKey`, `"kubeflow", "README.md"`}},
 	{commandsLike(`kubectl gj why (\S+ )?--rules`), "cmd/kubectl-gj/verbs:TestWhyWithRules", []string{`"why", "failed", "--rules"`}},
 	{commandsLike(`gh attestation verify`), ".github/workflows/release.yaml", []string{"attest-build-provenance", "push-to-registry: true", "SHA256SUMS"}},
-	{commandsLike(`kubectl gj translate -f framework.yaml -o yaml`), "cmd/kubectl-gj/translate:TestADefinitionWithASchemaIsTranslatedToItsCRD",
+	{commandsLike(`kubectl gj translate -f framework.yaml -o yaml`), "cmd/kubectl-gj/translate:TestADefinitionWithASchemaHasItsCRD",
 		[]string{`CustomResourceDefinition/jaxjobs.frameworks.example.com`}},
 	{commandsLike(`kubectl gj (sync|restart) \S+`), "e2e/suite:TestGJ", []string{`"sync", "coded"`, `"restart", "coded"`, `"--watch"`}},
 	{commandsLike(`git tag`), ".github/workflows/release.yaml", []string{"tags:"}},

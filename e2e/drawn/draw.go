@@ -39,9 +39,9 @@ var saying = []string{
 
 // Draw draws the n-th job of the run of a seed.
 func Draw(seed int64, n int) *Job {
-	order := rand.New(rand.NewPCG(uint64(seed), uint64(n/len(deck)))).Perm(len(deck)) // #nosec G404 -- a seed repeats it
-	d := &draws{rand.New(rand.NewPCG(uint64(seed), uint64(n)+1<<32))}                 // #nosec G404
-	card := deck[order[n%len(deck)]]
+	shuffled := rand.New(rand.NewPCG(uint64(seed), uint64(n/len(deck)))).Perm(len(deck)) // #nosec G404 -- a seed repeats it
+	d := &draws{rand.New(rand.NewPCG(uint64(seed), uint64(n)+1<<32))}                    // #nosec G404
+	card := deck[shuffled[n%len(deck)]]
 	if card == torchrun {
 		return d.torchrun(n)
 	}

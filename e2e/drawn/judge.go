@@ -28,54 +28,54 @@ type Seen struct {
 // Line is a line of a log.
 type Line struct{ Replica, Text string }
 
-// verdicts collects disagreements. Each begins with what is wrong.
-type verdicts []string
+// disagreements says where the oracle and a job differ. Each begins with what is wrong.
+type disagreements []string
 
-func (v *verdicts) add(what, format string, args ...any) {
-	*v = append(*v, what+": "+fmt.Sprintf(format, args...))
+func (d *disagreements) add(what, format string, args ...any) {
+	*d = append(*d, what+": "+fmt.Sprintf(format, args...))
 }
 
-func want[T comparable](v *verdicts, what string, is, want T) {
+func want[T comparable](d *disagreements, what string, is, want T) {
 	if is != want {
-		v.add(what, "it is %v, and must be %v", is, want)
+		d.add(what, "it is %v, and must be %v", is, want)
 	}
 }
 
 // Judge compares what was seen of a job with what must become of it, and says each disagreement.
 func (j *Job) Judge(s *Seen) []string {
-	var v verdicts
+	var d disagreements
 	e := j.Expect()
-	j.judgeCounts(&v, e, &s.Status)
-	j.judgeConditions(&v, e, &s.Status)
-	j.judgeFirst(&v, e, s)
-	j.judgeTime(&v, e, s)
-	j.judgeHistory(&v, e, s)
-	j.judgeRecovery(&v, e, &s.Status)
-	j.judgeLives(&v, e, s)
-	j.judgeLogs(&v, e, s)
-	j.judgeRemains(&v, e, s)
-	return v
+	j.judgeCounts(&d, e, &s.Status)
+	j.judgeConditions(&d, e, &s.Status)
+	j.judgeFirst(&d, e, s)
+	j.judgeTime(&d, e, s)
+	j.judgeHistory(&d, e, s)
+	j.judgeRecovery(&d, e, &s.Status)
+	j.judgeLives(&d, e, s)
+	j.judgeLogs(&d, e, s)
+	j.judgeRemains(&d, e, s)
+	return d
 }
 
 // judgeCounts looks at what is counted.
-func (j *Job) judgeCounts(v *verdicts, e Expected, s *v1beta1.GenericJobStatus) {
-	want(v, "phase", s.Phase, e.Phase)
-	want(v, "backoffCount", s.BackoffCount, e.Restarts)
-	want(v, "disruptionCount", s.DisruptionCount, e.Disruptions)
-	want(v, "exceptedCount", s.ExceptedCount, e.Excepted)
-	want(v, "jobAttempt", s.JobAttempt, e.JobAttempt)
+func (j *Job) judgeCounts(d *disagreements, e Expected, s *v1beta1.GenericJobStatus) {
+	want(d, "phase", s.Phase, e.Phase)
+	want(d, "backoffCount", s.BackoffCount, e.Restarts)
+	want(d, "disruptionCount", s.DisruptionCount, e.Disruptions)
+	want(d, "exceptedCount", s.ExceptedCount, e.Excepted)
+	want(d, "jobAttempt", s.JobAttempt, e.JobAttempt)
 	for _, task := range s.Tasks {
 		n := int32(0)
 		if task.Type == j.Fault.Type {
 			n = e.Restarts
 		}
-		want(v, "tasks["+task.Type+"].restartCount", task.RestartCount, n)
+		want(d, "tasks["+task.Type+"].restartCount", task.RestartCount, n)
 	}
 	if e.Phase == v1beta1.JobSucceeded && j.SuccessOf == "" {
-		want(v, "aggregate.succeeded", int(s.Aggregate.Succeeded), j.sizeAtEnd())
+		want(d, "aggregate.succeeded", int(s.Aggregate.Succeeded), j.sizeAtEnd())
 	}
 	if e.Final && s.Aggregate.Failed == 0 {
-		v.add("aggregate.failed", "it is 0, and %s has failed for good", j.Victim())
+		d.add("aggregate.failed", "it is 0, and %s has failed for good", j.Victim())
 	}
 }
 
@@ -88,7 +88,7 @@ func (j *Job) sizeAtEnd() int {
 }
 
 // judgeConditions looks at the conditions of a job that is over.
-func (j *Job) judgeConditions(v *verdicts, e Expected, s *v1beta1.GenericJobStatus) {
+func (j *Job) judgeConditions(d *disagreements, e Expected, s *v1beta1.GenericJobStatus) {
 	succeeded := e.Phase == v1beta1.JobSucceeded
 	for t, is := range map[v1beta1.JobConditionType]bool{
 		v1beta1.ConditionInitialized: true, v1beta1.ConditionCompleted: true, v1beta1.ConditionSucceeded: succeeded, v1beta1.ConditionReady: succeeded,
@@ -96,9 +96,9 @@ func (j *Job) judgeConditions(v *verdicts, e Expected, s *v1beta1.GenericJobStat
 		v1beta1.ConditionRunning: false, v1beta1.ConditionReconciling: false, v1beta1.ConditionBlocked: false, v1beta1.ConditionPaused: false,
 	} {
 		c := conditionOf(s, t)
-		want(v, "condition "+string(t), c.Status == metav1.ConditionTrue, is)
+		want(d, "condition "+string(t), c.Status == metav1.ConditionTrue, is)
 		if is && (t == v1beta1.ConditionSucceeded || t == v1beta1.ConditionFailed) {
-			want(v, "reason of "+string(t), c.Reason, e.Reason)
+			want(d, "reason of "+string(t), c.Reason, e.Reason)
 		}
 	}
 }
@@ -112,64 +112,64 @@ func conditionOf(s *v1beta1.GenericJobStatus, t v1beta1.JobConditionType) v1beta
 }
 
 // judgeFirst looks at the failures that are told.
-func (j *Job) judgeFirst(v *verdicts, e Expected, s *Seen) {
+func (j *Job) judgeFirst(d *disagreements, e Expected, s *Seen) {
 	first, list := s.Status.FirstFailure, s.Status.Failures
 	if e.Failures == 0 {
-		j.judgeNone(v, e, s)
+		j.judgeNone(d, e, s)
 		return
 	}
 	if j.Torchrun == "" { // the other torchrun may fail, too, before it is stopped
-		want(v, "number of failures", len(list), min(5, e.Failures))
+		want(d, "number of failures", len(list), min(5, e.Failures))
 		for i := range list {
-			j.judgeFailure(v, fmt.Sprintf("failures[%d]", i), e, &list[i], s)
+			j.judgeFailure(d, fmt.Sprintf("failures[%d]", i), e, &list[i], s)
 		}
 	}
 	if first == nil {
-		v.add("firstFailure", "there is none, and %s has failed", j.Victim())
+		d.add("firstFailure", "there is none, and %s has failed", j.Victim())
 		return
 	}
-	j.judgeFailure(v, "firstFailure", e, &first.ReplicaFailure, s)
-	want(v, "firstFailure.probable", first.Probable, false)
+	j.judgeFailure(d, "firstFailure", e, &first.ReplicaFailure, s)
+	want(d, "firstFailure.probable", first.Probable, false)
 	attempt := int32(0)
 	if j.WholeJob {
 		attempt = int32(e.Failures - 1)
 	}
-	want(v, "firstFailure.jobAttempt", first.JobAttempt, attempt)
+	want(d, "firstFailure.jobAttempt", first.JobAttempt, attempt)
 }
 
 // judgeNone looks at what is told where no code has failed. A disruption may be final, and then it is told as a failure.
-func (j *Job) judgeNone(v *verdicts, e Expected, s *Seen) {
+func (j *Job) judgeNone(d *disagreements, e Expected, s *Seen) {
 	first, list := s.Status.FirstFailure, s.Status.Failures
 	switch {
 	case first != nil && e.Final:
-		want(v, "firstFailure.pod", first.Pod, s.Pods[j.Victim()])
+		want(d, "firstFailure.pod", first.Pod, s.Pods[j.Victim()])
 	case first != nil:
-		v.add("firstFailure", "it tells of %s, and no code has failed: %s", first.Pod, first.Summary)
+		d.add("firstFailure", "it tells of %s, and no code has failed: %s", first.Pod, first.Summary)
 	}
 	if len(list) > 0 && !e.Final {
-		v.add("failures", "there are %d, and no code has failed", len(list))
+		d.add("failures", "there are %d, and no code has failed", len(list))
 	}
 }
 
 // judgeFailure looks at one failure of the victim's.
-func (j *Job) judgeFailure(v *verdicts, what string, e Expected, f *v1beta1.ReplicaFailure, s *Seen) {
-	want(v, what+".pod", f.Pod, s.Pods[j.Victim()])
+func (j *Job) judgeFailure(d *disagreements, what string, e Expected, f *v1beta1.ReplicaFailure, s *Seen) {
+	want(d, what+".pod", f.Pod, s.Pods[j.Victim()])
 	code := f.ExitCode
 	if j.Torchrun != "" { // itself ends with 1
 		code = f.WorkerExitCode
 	}
 	if code == nil || *code != e.Code {
-		v.add(what+".exitCode", "it is %v, and must be %d", show(code), e.Code)
+		d.add(what+".exitCode", "it is %v, and must be %d", show(code), e.Code)
 	}
 	if j.Torchrun != "" { // its words are PyTorch's own: see TestCrashes
 		return
 	}
 	if f.Cause == nil {
-		v.add(what+".cause", "there is none, and it must be %s", e.Kind)
+		d.add(what+".cause", "there is none, and it must be %s", e.Kind)
 		return
 	}
-	want(v, what+".cause.kind", f.Cause.Kind, e.Kind)
-	want(v, what+".cause.role", f.Cause.Role, v1beta1.CauseRoot)
+	want(d, what+".cause.kind", f.Cause.Kind, e.Kind)
+	want(d, what+".cause.role", f.Cause.Role, v1beta1.CauseRoot)
 }
 
 func show(code *int32) string {
@@ -180,16 +180,16 @@ func show(code *int32) string {
 }
 
 // judgeRemains looks at what is left of the job: at its end, and after its deletion.
-func (j *Job) judgeRemains(v *verdicts, e Expected, s *Seen) {
+func (j *Job) judgeRemains(d *disagreements, e Expected, s *Seen) {
 	for _, pod := range s.Held {
-		v.add("finalizer", "pod %s has one when the job is over", pod)
+		d.add("finalizer", "pod %s has one when the job is over", pod)
 	}
 	for _, o := range s.Remains {
-		v.add("remains", "%s is there when the job is deleted", o)
+		d.add("remains", "%s is there when the job is deleted", o)
 	}
 	kept := slices.Sorted(slices.Values(s.Kept))
 	if must := j.MustKeep(e); must != nil && !slices.Equal(kept, must) {
-		v.add("cleanUpPolicy", "with %q pods of %v are there, and must be of %v", j.CleanUp, kept, must)
+		d.add("cleanUpPolicy", "with %q pods of %v are there, and must be of %v", j.CleanUp, kept, must)
 	}
 }
 

@@ -92,23 +92,23 @@ func (j *Job) isPlausible(l *life, victim, auxiliary bool) bool {
 }
 
 // judgeLives looks at what ran: by what each replica has written.
-func (j *Job) judgeLives(v *verdicts, e Expected, s *Seen) {
+func (j *Job) judgeLives(d *disagreements, e Expected, s *Seen) {
 	for _, t := range j.Types {
 		for rank := range max(t.Replicas, j.replicasAfter(&t)) {
 			replica := Replica(t.Name, rank)
 			what := "lives of " + replica
 			lives, problem := livesOf(replica, s.Written[replica])
 			if problem != "" {
-				v.add(what, "%s", problem)
+				d.add(what, "%s", problem)
 				continue
 			}
 			for i := range lives {
 				if !j.isPlausible(&lives[i], replica == j.Victim(), t.Auxiliary) {
-					v.add(what, "attempt %d said %q", lives[i].attempt, lives[i].said)
+					d.add(what, "attempt %d said %q", lives[i].attempt, lives[i].said)
 				}
 			}
 			if problem := j.judgeReplica(e, &t, rank, lives); problem != "" {
-				v.add(what, "%s; they were %v", problem, lives)
+				d.add(what, "%s; they were %v", problem, lives)
 			}
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 // judgeLogs compares what the followed logs have with what each replica has written: every line, once, in order. A replica that the end of the job
 // leaves running goes on to write.
-func (j *Job) judgeLogs(v *verdicts, e Expected, s *Seen) {
+func (j *Job) judgeLogs(d *disagreements, e Expected, s *Seen) {
 	for _, replica := range slices.Sorted(maps.Keys(s.Written)) {
 		written := s.Written[replica]
 		var got []string
@@ -28,13 +28,13 @@ func (j *Job) judgeLogs(v *verdicts, e Expected, s *Seen) {
 		}
 		what := "logs of " + replica
 		if len(got) > len(want) {
-			v.add(what, "%d lines, and it wrote %d: %q", len(got), len(want), got)
+			d.add(what, "%d lines, and it wrote %d: %q", len(got), len(want), got)
 			continue
 		}
 		lost := slices.DeleteFunc(slices.Clone(want), func(line string) bool { return slices.Contains(got, line) })
-		v.add(what, "%d lines of %d; missing are %q", len(got), len(want), lost)
+		d.add(what, "%d lines of %d; missing are %q", len(got), len(want), lost)
 	}
-	want(v, "logs -f ends", s.Ended, true)
+	want(d, "logs -f ends", s.Ended, true)
 }
 
 // isLeft reports whether a replica may run on when the job is over, and so when the logs end.

@@ -333,9 +333,9 @@ var lies = []struct {
 		}
 		return len(s.Status.Failures) > 0 && j.Torchrun == ""
 	}},
-	{"no account of time", "time:", func(_ *drawn.Job, s *drawn.Seen) bool { s.Status.Time = nil; return true }},
-	{"an account that is open", "time.open:", func(_ *drawn.Job, s *drawn.Seen) bool { s.Status.Time.Open = &v1beta1.OpenTime{}; return true }},
-	{"an account that begins late", "time.since:", func(_ *drawn.Job, s *drawn.Seen) bool { s.Status.Time.Since = at(3); return true }},
+	{"no time spent", "time:", func(_ *drawn.Job, s *drawn.Seen) bool { s.Status.Time = nil; return true }},
+	{"time that is open", "time.open:", func(_ *drawn.Job, s *drawn.Seen) bool { s.Status.Time.Open = &v1beta1.OpenTime{}; return true }},
+	{"time that begins late", "time.since:", func(_ *drawn.Job, s *drawn.Seen) bool { s.Status.Time.Since = at(3); return true }},
 	{"time that the clock had not", "time.total:", func(_ *drawn.Job, s *drawn.Seen) bool { s.Status.Time.Total += 2; return true }},
 	{"shares that do not add up", "sum of time:", func(_ *drawn.Job, s *drawn.Seen) bool { s.Status.Time.Productive--; return true }},
 	{"a share of a cause that never was", "time of paused:", func(_ *drawn.Job, s *drawn.Seen) bool { s.Status.Time.Paused++; return true }},
@@ -343,7 +343,7 @@ var lies = []struct {
 	{"a hang that was found too soon", "time of hang:", func(_ *drawn.Job, s *drawn.Seen) bool { s.Status.Time.Lost.Hang = 1; return true }},
 	{"no work before the fault", "time of productive:", func(j *drawn.Job, s *drawn.Seen) bool { s.Status.Time.Productive = 0; return j.Victim() != "" }},
 	{"another basis", "time.basis:", func(_ *drawn.Job, s *drawn.Seen) bool { s.Status.Time.Basis = v1beta1.TimeBasisHeartbeat; return true }},
-	{"no weighted account", "time.replicaSeconds:", func(_ *drawn.Job, s *drawn.Seen) bool { s.Status.Time.ReplicaSeconds = nil; return true }},
+	{"no weighted time", "time.replicaSeconds:", func(_ *drawn.Job, s *drawn.Seen) bool { s.Status.Time.ReplicaSeconds = nil; return true }},
 	{"weighted shares that do not add up", "sum of time.replicaSeconds:", func(_ *drawn.Job, s *drawn.Seen) bool { s.Status.Time.ReplicaSeconds.Total++; return true }},
 	{"a weight of another size", "time.replicaSeconds of starting:", func(j *drawn.Job, s *drawn.Seen) bool {
 		s.Status.Time.ReplicaSeconds.Starting++

@@ -20,58 +20,58 @@ func (j *Job) lossOf(e Expected) (v1beta1.TimeCause, v1beta1.HistoryKind) {
 	}
 }
 
-// judgeTime looks at the account of the job's time: it is closed, it adds up to the wall clock, and no cause has time that the job never had.
-func (j *Job) judgeTime(v *verdicts, e Expected, s *Seen) {
+// judgeTime looks at the time spent: it is closed, it adds up to the wall clock, and no cause has time that the job never had.
+func (j *Job) judgeTime(d *disagreements, e Expected, s *Seen) {
 	t, done := s.Status.Time, s.Status.CompletionTime
 	if t == nil || done == nil {
-		v.add("time", "there is none of a job that is over")
+		d.add("time", "there is none of a job that is over")
 		return
 	}
 	if t.Open != nil {
-		v.add("time.open", "it is %s, and the job is over", t.Open.Cause)
+		d.add("time.open", "it is %s, and the job is over", t.Open.Cause)
 	}
 	if !near(t.Since.Time, s.Created) {
-		v.add("time.since", "it is %s, and the job was created at %s", clock(t.Since.Time), clock(s.Created))
+		d.add("time.since", "it is %s, and the job was created at %s", clock(t.Since.Time), clock(s.Created))
 	}
 	if life := int64(done.Sub(s.Created).Seconds()); t.Total < life-1 || t.Total > life+1 {
-		v.add("time.total", "it is %d, and from creation to end the wall clock has %d", t.Total, life)
+		d.add("time.total", "it is %d, and from creation to end the wall clock has %d", t.Total, life)
 	}
-	want(v, "sum of time", sum(&t.TimeShares), t.Total)
+	want(d, "sum of time", sum(&t.TimeShares), t.Total)
 	if w := t.ReplicaSeconds; w == nil {
-		v.add("time.replicaSeconds", "there is none")
+		d.add("time.replicaSeconds", "there is none")
 	} else {
-		j.judgeWeighted(v, &t.TimeShares, w)
+		j.judgeWeighted(d, &t.TimeShares, w)
 	}
-	j.judgeShares(v, e, t)
-	want(v, "time.basis", t.Basis, j.basis())
+	j.judgeShares(d, e, t)
+	want(d, "time.basis", t.Basis, j.basis())
 }
 
 // judgeShares looks at what the time was spent on.
-func (j *Job) judgeShares(v *verdicts, e Expected, t *v1beta1.JobTime) {
+func (j *Job) judgeShares(d *disagreements, e Expected, t *v1beta1.JobTime) {
 	loss, _ := j.lossOf(e)
 	for _, cause := range v1beta1.TimeCauses {
 		if n := *t.Of(cause); n > 0 && cause != loss && cause != v1beta1.TimeStarting && cause != v1beta1.TimeProductive {
-			v.add("time of "+string(cause), "it is %d, and the job had none", n)
+			d.add("time of "+string(cause), "it is %d, and the job had none", n)
 		}
 	}
 	if j.isHang() {
 		if n := int64(e.Failures) * int64(SteadySeconds); t.Lost.Hang < n {
-			v.add("time of hang", "it is %d, and %d hangs were not found before %d", t.Lost.Hang, e.Failures, n)
+			d.add("time of hang", "it is %d, and %d hangs were not found before %d", t.Lost.Hang, e.Failures, n)
 		}
 	}
 	if j.Victim() != "" && t.Productive == 0 {
-		v.add("time of productive", "it is 0, and all ran for seconds before the fault")
+		d.add("time of productive", "it is 0, and all ran for seconds before the fault")
 	}
 }
 
 // judgeWeighted looks at the sums by replicas.
-func (j *Job) judgeWeighted(v *verdicts, t, w *v1beta1.TimeShares) {
-	want(v, "sum of time.replicaSeconds", sum(w), w.Total)
+func (j *Job) judgeWeighted(d *disagreements, t, w *v1beta1.TimeShares) {
+	want(d, "sum of time.replicaSeconds", sum(w), w.Total)
 	if j.Fault.Kind == Scale {
 		return
 	}
 	for _, cause := range v1beta1.TimeCauses {
-		want(v, "time.replicaSeconds of "+string(cause), *w.Of(cause), *t.Of(cause)*int64(j.Size()))
+		want(d, "time.replicaSeconds of "+string(cause), *w.Of(cause), *t.Of(cause)*int64(j.Size()))
 	}
 }
 
@@ -94,11 +94,11 @@ func near(a, b time.Time) bool { return a.Sub(b).Abs() <= time.Second }
 
 func clock(t time.Time) string { return t.UTC().Format("15:04:05") }
 
-// judgeHistory looks at what came between the work: its seconds are those of the account, and each loss tells what came.
-func (j *Job) judgeHistory(v *verdicts, e Expected, s *Seen) {
+// judgeHistory looks at what came between the work: its seconds are those of the time spent, and each loss tells what came.
+func (j *Job) judgeHistory(d *disagreements, e Expected, s *Seen) {
 	h, t := s.Status.History, s.Status.Time
 	if h == nil || t == nil {
-		v.add("history", "there is none")
+		d.add("history", "there is none")
 		return
 	}
 	seconds := map[v1beta1.HistoryKind]int64{}
@@ -111,56 +111,56 @@ func (j *Job) judgeHistory(v *verdicts, e Expected, s *Seen) {
 		entry := &h.Entries[i]
 		seconds[entry.Kind] += entry.Seconds
 		if entry.End == nil {
-			v.add("history", "an entry of kind %s goes on, and the job is over", entry.Kind)
+			d.add("history", "an entry of kind %s goes on, and the job is over", entry.Kind)
 		}
 		if entry.Kind.IsLoss() {
 			losses++
 			restarts += entry.Restarts
-			j.judgeLoss(v, e, entry, kind, s)
+			j.judgeLoss(d, e, entry, kind, s)
 		}
 	}
 	for _, kind := range v1beta1.HistoryKinds {
 		if cause := kind.TimeCause(); cause != "" {
-			want(v, "seconds of history of "+string(kind), seconds[kind], *t.Of(cause))
+			want(d, "seconds of history of "+string(kind), seconds[kind], *t.Of(cause))
 		}
 	}
-	j.judgeLosses(v, e, losses, restarts)
-	j.judgeScale(v, h)
+	j.judgeLosses(d, e, losses, restarts)
+	j.judgeScale(d, h)
 }
 
 // judgeLoss looks at one loss in the history.
-func (j *Job) judgeLoss(v *verdicts, e Expected, entry *v1beta1.HistoryEntry, kind v1beta1.HistoryKind, s *Seen) {
-	want(v, "kind of a loss in history", entry.Kind, kind)
-	want(v, "pod of a loss in history", entry.Pod, s.Pods[j.Victim()])
+func (j *Job) judgeLoss(d *disagreements, e Expected, entry *v1beta1.HistoryEntry, kind v1beta1.HistoryKind, s *Seen) {
+	want(d, "kind of a loss in history", entry.Kind, kind)
+	want(d, "pod of a loss in history", entry.Pod, s.Pods[j.Victim()])
 	if entry.Node == "" {
-		v.add("node of a loss in history", "there is none")
+		d.add("node of a loss in history", "there is none")
 	}
 	if e.Failures > 0 && j.Torchrun == "" {
 		if entry.ExitCode == nil || *entry.ExitCode != e.Code {
-			v.add("exitCode of a loss in history", "it is %s, and must be %d", show(entry.ExitCode), e.Code)
+			d.add("exitCode of a loss in history", "it is %s, and must be %d", show(entry.ExitCode), e.Code)
 		}
-		want(v, "cause of a loss in history", entry.Cause, e.Kind)
+		want(d, "cause of a loss in history", entry.Cause, e.Kind)
 	}
 }
 
 // judgeLosses looks at how many losses the history has, and at their restarts. A failure while a loss goes on has no entry of its own. Restarts of
 // code that has succeeded lose no time, but may be written with one that does.
-func (j *Job) judgeLosses(v *verdicts, e Expected, losses int, restarts int64) {
+func (j *Job) judgeLosses(d *disagreements, e Expected, losses int, restarts int64) {
 	most := e.Failures + int(e.Disruptions)
 	if j.Fault.Kind == Delete {
 		most = 1
 	}
 	if losses > most || losses == 0 && most > 0 {
-		v.add("losses in history", "there are %d, and there were %d", losses, most)
+		d.add("losses in history", "there are %d, and there were %d", losses, most)
 	}
 	all := int64(e.Restarts) + int64(e.Disruptions) + int64(e.Excepted)
 	if least := int64(j.Fault.Times); restarts != all && (!j.isAlways() || restarts < least || restarts > all) {
-		v.add("restarts in history", "there are %d, and there were %d", restarts, all)
+		d.add("restarts in history", "there are %d, and there were %d", restarts, all)
 	}
 }
 
 // judgeScale looks at the change of the number of replicas.
-func (j *Job) judgeScale(v *verdicts, h *v1beta1.History) {
+func (j *Job) judgeScale(d *disagreements, h *v1beta1.History) {
 	n := 0
 	for i := range h.Entries {
 		e := &h.Entries[i]
@@ -169,25 +169,25 @@ func (j *Job) judgeScale(v *verdicts, h *v1beta1.History) {
 		}
 		n++
 		if e.From == nil || e.To == nil || int(*e.From) != j.Size() || int(*e.To) != j.sizeAtEnd() {
-			v.add("scale in history", "it is from %s to %s, and must be from %d to %d", show(e.From), show(e.To), j.Size(), j.sizeAtEnd())
+			d.add("scale in history", "it is from %s to %s, and must be from %d to %d", show(e.From), show(e.To), j.Size(), j.sizeAtEnd())
 		}
 	}
 	is := map[bool]int{true: 1}[j.Fault.Kind == Scale]
-	want(v, "number of scales in history", n, is)
+	want(d, "number of scales in history", n, is)
 }
 
 // judgeRecovery looks at how the job came back from its last loss.
-func (j *Job) judgeRecovery(v *verdicts, e Expected, s *v1beta1.GenericJobStatus) {
+func (j *Job) judgeRecovery(d *disagreements, e Expected, s *v1beta1.GenericJobStatus) {
 	r := s.Recovery
 	cause, _ := j.lossOf(e)
 	if r == nil {
 		if cause != "" && e.Phase == v1beta1.JobSucceeded && j.SuccessOf == "" && j.Torchrun == "" {
-			v.add("recovery", "there is none, and the job came back from a loss")
+			d.add("recovery", "there is none, and the job came back from a loss")
 		}
 		return
 	}
-	want(v, "recovery.cause", r.Cause, cause)
+	want(d, "recovery.cause", r.Cause, cause)
 	if r.Detected.Before(&r.Began) || r.Replaced != nil && r.Replaced.Before(&r.Detected) || r.Stepped != nil && r.Replaced != nil && r.Stepped.Before(r.Replaced) {
-		v.add("recovery", "its times are not in order: %v", r)
+		d.add("recovery", "its times are not in order: %v", r)
 	}
 }

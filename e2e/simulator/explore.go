@@ -161,8 +161,8 @@ func (x *explorer) descend(deviations []Deviation) {
 func ShrinkIn(ctx context.Context, s *Scope, f Finding) Finding {
 	for i := range f.Deviations {
 		fewer := slices.Delete(slices.Clone(f.Deviations), i, i+1)
-		l, c := follow(ctx, s, &course{deviations: fewer}, false)
-		if c.unfit != "" {
+		l, choices := follow(ctx, s, &schedule{deviations: fewer}, false)
+		if choices.unfit != "" {
 			continue
 		}
 		for _, v := range l.Violations() {

@@ -12,7 +12,7 @@ var featureScopes = []*Scope{
 	{Name: "rare ends in place", user: plain, job: jobOf(1, inPlace), rare: true},
 	{Name: "rules", user: plain, job: jobOf(1, rules)},
 	{Name: "rules, two failures", user: plain, job: jobOf(2, rules, scopeJob), events: map[int]func(*Life){5: killFirst}},
-	{Name: "start order", user: plain, job: jobOf(1, startOrder)},
+	{Name: "start policies", user: plain, job: jobOf(1, startPolicies)},
 	{Name: "auxiliary", user: plain, job: jobOf(1, withStore, scopeJob), events: map[int]func(*Life){5: failFirst}},
 	{Name: "auxiliary in place", user: plain, job: jobOf(1, withStore, inPlace, scopeJob), events: map[int]func(*Life){5: failFirst}},
 	{Name: "no progress", user: plain, job: jobOf(1, noProgress(2)), set: func(l *Life) { l.stride = 1 }, events: map[int]func(*Life){5: failFirst}},
@@ -33,8 +33,8 @@ func rules(s *v1beta1.GenericJobSpec) {
 	}}
 }
 
-// startOrder adds a launcher that waits until the workers are Ready.
-func startOrder(s *v1beta1.GenericJobSpec) {
+// startPolicies adds a launcher that waits until the workers are Ready.
+func startPolicies(s *v1beta1.GenericJobSpec) {
 	launcher := *s.ReplicaSpecs[0].DeepCopy()
 	launcher.Type, launcher.StartPolicy = "launcher", v1beta1.StartRestartAfterOthers
 	s.ReplicaSpecs[0].Template.Spec.Containers[0].ReadinessProbe = &corev1.Probe{}

@@ -23,7 +23,7 @@ var stepTimes = []time.Duration{300 * time.Millisecond, 0, 0, time.Second, 2 * t
 // stepTime draws how long a step takes. When nothing happens any more the clock of a healthy life goes on to what is due next.
 func (l *Life) stepTime() time.Duration {
 	n := l.tape.choose(len(stepTimes), 0, 1, 4)
-	if l.tape.course != nil && n == 0 {
+	if l.tape.schedule != nil && n == 0 {
 		return max(stepTimes[0], l.idleTime())
 	}
 	return stepTimes[n]
@@ -64,7 +64,7 @@ const (
 
 // shift are the outcomes of one step in which a pod runs. Healthy code runs for a while, and then succeeds.
 func (l *Life) shift(p *corev1.Pod, waits bool) []int {
-	if l.tape.course == nil {
+	if l.tape.schedule == nil {
 		return nil
 	}
 	if waits {
@@ -86,7 +86,7 @@ type work struct {
 // pickNode draws where a pod is placed: on a node that answers. Nodes are alike as long as all is well and neither has a pod.
 func (l *Life) pickNode() string {
 	t := l.tape
-	if t.course == nil {
+	if t.schedule == nil {
 		return pickOf(t, nodes...)
 	}
 	healthy := max(0, slices.IndexFunc(nodes, func(n string) bool { return !l.lost[n] }))
@@ -95,7 +95,7 @@ func (l *Life) pickNode() string {
 
 // nodesInUse are the nodes that have a pod, or are lost.
 func (l *Life) nodesInUse() []int {
-	if l.tape.course == nil {
+	if l.tape.schedule == nil {
 		return nil
 	}
 	var list []int

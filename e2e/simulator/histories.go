@@ -30,7 +30,7 @@ func (t *truth) historyWritten(was, is *v1beta1.GenericJob) {
 	}
 	t.historyAddsUp(&is.Status)
 	t.historyGoesOn(&is.Status)
-	t.historyInOrder(h)
+	t.historyIsSorted(h)
 	t.historyStays(was, is)
 }
 
@@ -72,8 +72,8 @@ func (t *truth) historyGoesOn(s *v1beta1.GenericJobStatus) {
 	}
 }
 
-// historyInOrder checks that entries stand in the order in which they began. No two of a sort overlap: losses, or what else time is spent on.
-func (t *truth) historyInOrder(h *v1beta1.History) {
+// historyIsSorted checks that entries stand in the order in which they began. No two of a sort overlap: losses, or what else time is spent on.
+func (t *truth) historyIsSorted(h *v1beta1.History) {
 	last := map[bool]*v1beta1.HistoryEntry{}
 	for i := range h.Entries {
 		e := &h.Entries[i]

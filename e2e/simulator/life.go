@@ -217,7 +217,7 @@ func (l *Life) step() {
 	l.legislate()
 	l.kueue()
 	l.admin()
-	if t.DueIf(t.course != nil && l.hasGarbage(), 3) {
+	if t.DueIf(t.schedule != nil && l.hasGarbage(), 3) {
 		l.api.collect()
 	}
 	if len(l.late) > 0 && t.Chance(20) {

@@ -82,7 +82,7 @@ func newOperator(l *Life, name string) *operator {
 	settings := kernel.Settings{ForceReplaceAfter: l.forceAfter, NodeLostAfter: l.nodeLost, WrapperImage: "wrapper"}
 	generic := jobs.Reconciler{
 		Client: &cached{operator: o}, Live: &live{operator: o}, Recorder: &recorder{l}, Clock: o, Settings: settings,
-		MostActions: l.most, AtOnce: l.inAnyOrder, Counts: o.counts, Reports: o.reports, Push: o.push, Version: o.version, BadNodes: o.nodeStore,
+		MostActions: l.most, AtOnce: l.shuffled, Counts: o.counts, Reports: o.reports, Push: o.push, Version: o.version, BadNodes: o.nodeStore,
 	}
 	o.genericJobs = generic.Controller()
 	o.listOthers()
@@ -154,7 +154,7 @@ func (o *operator) watch() {
 
 // lag lets the caches move on between two reads of a reconcile.
 func (o *operator) lag() {
-	if l := o.life; l.trouble && l.tape.ChanceIf(l.tape.course != nil && len(o.lagging()) > 0, 6) {
+	if l := o.life; l.trouble && l.tape.ChanceIf(l.tape.schedule != nil && len(o.lagging()) > 0, 6) {
 		kind := l.kinds[l.tape.choose(len(l.kinds), o.lagging()...)]
 		o.sync(kind, o.caches[kind].seen+1+l.tape.choose(3, ifDiffers(o.news(kind) > 1, 2, 0)...))
 	}
@@ -214,9 +214,9 @@ func (o *operator) step(p *reconcile) {
 	}
 }
 
-// inAnyOrder makes calls one after the other that the operator makes at once, in an order that is drawn. After one that
+// shuffled makes calls one after the other that the operator makes at once, in an order that is drawn. After one that
 // failed those that were under way go on. All says that none was left out.
-func (l *Life) inAnyOrder(n int, f func(int) error) (all bool) {
+func (l *Life) shuffled(n int, f func(int) error) (all bool) {
 	first, left := 0, n
 	if l.trouble && n > 1 {
 		first = l.tape.Pick(min(n, 256))

@@ -48,7 +48,7 @@ func (t *truth) recoveryWritten(was, is *v1beta1.GenericJob) {
 	if after == nil {
 		return
 	}
-	t.inOrder(after)
+	t.timesAscend(after)
 	t.staysRecovered(before, after)
 	t.recoveredOnce(is, before, after)
 	if after.Replaced != nil {
@@ -89,8 +89,8 @@ func took(r *v1beta1.Recovery) bool {
 	return r != nil && r.Replaced != nil && !r.Replaced.Equal(&r.Began)
 }
 
-// inOrder checks the times of a recovery.
-func (t *truth) inOrder(r *v1beta1.Recovery) {
+// timesAscend checks the times of a recovery.
+func (t *truth) timesAscend(r *v1beta1.Recovery) {
 	last := r.Began.Time
 	for _, at := range []*metav1.Time{&r.Detected, r.Replaced, r.Stepped} {
 		if at == nil {

@@ -28,20 +28,20 @@ type Scope struct {
 
 // LiveIn lives a life of a scope, and returns how many outcomes each of its choices had.
 func LiveIn(ctx context.Context, s *Scope, deviations []Deviation, tell bool) (*Life, []int) {
-	l, c := follow(ctx, s, &course{deviations: deviations}, tell)
-	if c.unfit != "" {
-		panic(c.unfit)
+	l, choices := follow(ctx, s, &schedule{deviations: deviations}, tell)
+	if choices.unfit != "" {
+		panic(choices.unfit)
 	}
-	return l, c.trace
+	return l, choices.trace
 }
 
-// follow lives the life of a course in a scope.
-func follow(ctx context.Context, s *Scope, c *course, tell bool) (*Life, *course) {
-	l := newLife(ctx, &Tape{course: c}, tell)
+// follow lives the life of a schedule in a scope.
+func follow(ctx context.Context, s *Scope, choices *schedule, tell bool) (*Life, *schedule) {
+	l := newLife(ctx, &Tape{schedule: choices}, tell)
 	l.scope, l.user, l.worked, l.forceAfter = s, s.user, map[work]int{}, forceAfter
-	l.rare, c.rare = s.rare, s.rare
+	l.rare, choices.rare = s.rare, s.rare
 	if tell {
-		c.tell = l.say
+		choices.tell = l.say
 	}
 	if s.user != plain {
 		l.framework = s.user
@@ -61,7 +61,7 @@ func follow(ctx context.Context, s *Scope, c *course, tell bool) (*Life, *course
 		l.states = append(l.states, l.state(seen))
 	}
 	l.conclude()
-	return l, c
+	return l, choices
 }
 
 // last is the last step in which a user does something.

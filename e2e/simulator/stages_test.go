@@ -181,10 +181,10 @@ var aboutPods = &subject{kindPod, makePod, func() client.ObjectList { return &co
 var subjects = []*subject{
 	aboutPods, aboutPods, aboutPods, aboutPods,
 	{v1beta1.KindGenericJob, makeGenericJob, func() client.ObjectList { return &v1beta1.GenericJobList{} }, []func(*Tape) step{
-		update, update, update, reports, reports, reports, merge,
+		update, update, update, writesStatus, writesStatus, writesStatus, merge,
 	}},
 	{v1beta1.KindPyTorchTrainingJob, makePyTorch, func() client.ObjectList { return &v1beta1.PyTorchTrainingJobList{} }, []func(*Tape) step{
-		update, update, update, reports, reports, reports, merge,
+		update, update, update, writesStatus, writesStatus, writesStatus, merge,
 	}},
 	{kindService, makeService, func() client.ObjectList { return &corev1.ServiceList{} }, []func(*Tape) step{ports, ports, ports}},
 	{kindConfigMap, makeConfigMap, func() client.ObjectList { return &corev1.ConfigMapList{} }, nil},

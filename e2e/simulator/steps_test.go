@@ -198,8 +198,8 @@ func setDeadline(o client.Object, seconds int64) {
 	}
 }
 
-// reports writes the status of a job. It may bring edits of all else along, which do not count.
-func reports(t *Tape) step {
+// writesStatus writes the status of a job. It may bring edits of all else along, which do not count.
+func writesStatus(t *Tape) step {
 	age, phase, more := t.Pick(3), pickOf(t, v1beta1.JobPending, v1beta1.JobRunning), t.Chance(3)
 	return step{fmt.Sprintf("operator: status %s, more %v, by %s", phase, more, ages[age]), func(s *stage) error {
 		o := s.view(age)

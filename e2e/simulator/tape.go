@@ -8,13 +8,13 @@ import (
 // Tape is where a life draws all its choices from, one byte a choice. After the bytes that it was given it goes on with random ones, or with zeros if
 // it has no source of them. Zero is always the choice of which nothing comes.
 //
-// The life of a scope draws no bytes: it has a course, which takes one of the outcomes that each choice names. The first of them is the
+// The life of a scope draws no bytes: it has a schedule, which takes one of the outcomes that each choice names. The first of them is the
 // healthy one: what a cluster does in which all goes well.
 type Tape struct {
-	bytes  []byte
-	next   int
-	random *rand.PCG
-	course *course
+	bytes    []byte
+	next     int
+	random   *rand.PCG
+	schedule *schedule
 }
 
 // maxTape bounds the length of a life: what is drawn beyond is zero.
@@ -42,12 +42,12 @@ func (t *Tape) draw() byte {
 	return t.bytes[t.next-1]
 }
 
-// choose draws a number from 0 to n-1, for an n of at most 256. A course takes one of the outcomes instead, of which each stands for all
-// numbers that lead to the same. With an n of 0 nobody but a course draws: the first outcome is taken.
+// choose draws a number from 0 to n-1, for an n of at most 256. A schedule takes one of the outcomes instead, of which each stands for all
+// numbers that lead to the same. With an n of 0 nobody but a schedule draws: the first outcome is taken.
 func (t *Tape) choose(n int, outcomes ...int) int {
 	switch {
-	case t.course != nil:
-		return outcomes[t.course.take(len(outcomes))]
+	case t.schedule != nil:
+		return outcomes[t.schedule.take(len(outcomes))]
 	case n == 0:
 		return outcomes[0]
 	default:
@@ -57,8 +57,8 @@ func (t *Tape) choose(n int, outcomes ...int) int {
 
 // calmDown has all go well from now on in a life of a scope.
 func (t *Tape) calmDown() {
-	if t.course != nil {
-		t.course.calm = true
+	if t.schedule != nil {
+		t.schedule.calm = true
 	}
 }
 
@@ -72,10 +72,10 @@ func ifDiffers(differs bool, outcomes ...int) []int {
 
 // Pick draws a number from 0, which is healthy, to n-1.
 func (t *Tape) Pick(n int) int {
-	if t.course == nil {
+	if t.schedule == nil {
 		return int(t.draw()) % n
 	}
-	return t.course.take(n)
+	return t.schedule.take(n)
 }
 
 // Chance is true once in n times, and never when all goes well.
@@ -94,10 +94,10 @@ func (t *Tape) spare(n, times int) bool {
 
 // spareOf is a number from 0 to times-1, likewise. In a life of a scope it is 0, or a choice where the scope has rare things.
 func (t *Tape) spareOf(n, times int) int {
-	if t.course != nil && t.course.rare {
-		return t.course.take(times)
+	if t.schedule != nil && t.schedule.rare {
+		return t.schedule.take(times)
 	}
-	if t.course != nil || t.next == 0 || t.next > len(t.bytes) {
+	if t.schedule != nil || t.next == 0 || t.next > len(t.bytes) {
 		return 0
 	}
 	return int(t.bytes[t.next-1]) / n % times
@@ -113,7 +113,7 @@ func (t *Tape) DueIf(differs bool, n int) bool {
 
 // pickOf draws one of a list, whose first is the most ordinary.
 func pickOf[T any](t *Tape, list ...T) T {
-	if t.course == nil {
+	if t.schedule == nil {
 		return list[t.Pick(len(list))]
 	}
 	distinct := list[:1:1]
@@ -122,7 +122,7 @@ func pickOf[T any](t *Tape, list ...T) T {
 			distinct = append(distinct, x)
 		}
 	}
-	return distinct[t.course.take(len(distinct))]
+	return distinct[t.schedule.take(len(distinct))]
 }
 
 func contains[T any](list []T, x T) bool {

@@ -13,19 +13,19 @@ func TestATapeOfBytesTakesOneForEachChoice(t *testing.T) {
 	require.True(t, tape.Chance(3))
 	require.True(t, tape.DueIf(false, 3))
 	require.Equal(t, "b", pickOf(tape, "a", "b", "b", "c"))
-	require.Equal(t, 9, tape.choose(0, 9, 1), "only a course draws")
+	require.Equal(t, 9, tape.choose(0, 9, 1), "only a schedule draws")
 	require.Equal(t, 1, tape.Pick(4))
 	require.Equal(t, 1, tape.choose(2, ifDiffers(false, 0, 1)...))
 	require.Len(t, tape.Drawn(), 6)
 }
 
-func TestACourseTakesTheHealthyOutcomesAndItsDeviations(t *testing.T) {
+func TestAScheduleTakesTheHealthyOutcomesAndItsDeviations(t *testing.T) {
 	choices := func(deviations ...Deviation) (got []any, trace []int) {
-		c := &course{deviations: deviations}
-		tape := &Tape{course: c}
+		s := &schedule{deviations: deviations}
+		tape := &Tape{schedule: s}
 		got = []any{tape.choose(30, 9, 0), tape.Chance(3), tape.Due(3), tape.ChanceIf(false, 3), pickOf(tape, "a", "b", "a", "c"), tape.choose(0, 9, 1)}
 		tape.calmDown()
-		return append(got, tape.Due(2)), c.trace
+		return append(got, tape.Due(2)), s.trace
 	}
 	got, trace := choices()
 	require.Equal(t, []any{9, false, true, false, "a", 9, true}, got)

@@ -40,7 +40,7 @@ var All = []State{
 	{Name: "has an image that cannot be pulled", happens: []step{unpulled}},
 	{Name: "waits for quota, or is refused by a policy", happens: []step{nothing}, told: overQuota},
 	{Name: "runs", happens: []step{runs}},
-	{Name: "has replicas that restart", shape: onFailure, happens: []step{runs, restarts}},
+	{Name: "has replicas that restart", shape: onFailure, happens: []step{runs, restarts}, told: excepted},
 	{Name: "runs on, for its last edit is refused", happens: []step{runs}, refused: "spec.replicaSpecs is immutable unless the job is paused. Until then the job goes on as it was."},
 	{Name: "is being paused", happens: []step{runs, pauses}},
 	{Name: "is paused", happens: []step{runs, pauses, stops}},
@@ -86,6 +86,9 @@ func overQuota(s *kerneltest.Story) {
 	clear(s.Cluster.Pods)
 	status.Block(&s.Cluster.Job.Status, s.Cluster.Now, v1beta1.ReasonCreateFailed, "The apiserver refuses to create a pod: exceeded quota. The operator keeps trying.")
 }
+
+// excepted is told as by a rule that did not count a restart.
+func excepted(s *kerneltest.Story) { s.Cluster.Job.Status.ExceptedCount = 1 }
 
 func runs(s *kerneltest.Story) {
 	for range 2 { // a type may start after the others

@@ -50,42 +50,42 @@ func silentSchedulerIsTold(s *space) {
 	require.Empty(s.t, condition(done, v1beta1.ConditionBlocked))
 }
 
-func foreignService(s *space) {
-	foreign := &corev1.Service{
+func strangersService(s *space) {
+	ofStranger := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.ns, Name: "taken"},
 		Spec:       corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone, Selector: map[string]string{"app": "theirs"}},
 	}
-	require.NoError(s.t, s.Create(s.ctx, foreign))
+	require.NoError(s.t, s.Create(s.ctx, ofStranger))
 	s.submit("taken", `{service: {}, replicaSpecs: [{type: worker, template: `+pod("exit 0")+`}]}`)
 	done := s.awaitPhase("taken", v1beta1.JobSucceeded)
 	require.NotEmpty(s.t, done.Status.ServiceName)
 	require.Empty(s.t, condition(done, v1beta1.ConditionBlocked).Reason)
-	require.NoError(s.t, s.Get(s.ctx, keyOf(foreign), foreign))
-	require.Equal(s.t, map[string]string{"app": "theirs"}, foreign.Spec.Selector)
+	require.NoError(s.t, s.Get(s.ctx, keyOf(ofStranger), ofStranger))
+	require.Equal(s.t, map[string]string{"app": "theirs"}, ofStranger.Spec.Selector)
 	s.othersGoOn()
 }
 
-// foreignPod pauses its job first, because the name of the pod follows from the job's UID.
-func foreignPod(s *space) {
+// strangersPod pauses its job first, because the name of the pod follows from the job's UID.
+func strangersPod(s *space) {
 	job := s.submit("squatted", `{runMode: {pause: {enabled: true}}, replicaSpecs: [{type: worker, replicas: 2, template: `+pod("exit 0")+`}]}`)
 	s.awaitPhase("squatted", v1beta1.JobPaused)
-	foreign := &corev1.Pod{
+	ofStranger := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.ns, Name: spec.PodName(job, "worker", 0)},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{
 			{Name: "theirs", Image: image, ImagePullPolicy: corev1.PullNever, Args: []string{"obey"}},
 		}},
 	}
-	require.NoError(s.t, s.Create(s.ctx, foreign))
+	require.NoError(s.t, s.Create(s.ctx, ofStranger))
 	s.edit("squatted", func(spec *v1beta1.GenericJobSpec) { spec.RunMode.Pause.Enabled = false })
 	message := s.awaitBlocked("squatted", v1beta1.ReasonNameConflict)
-	require.Contains(s.t, message, "Pod "+s.ns+"/"+foreign.Name+" exists already: it is left alone")
+	require.Contains(s.t, message, "Pod "+s.ns+"/"+ofStranger.Name+" exists already: it is left alone")
 	s.awaitEvent(job, corev1.EventTypeWarning, v1beta1.ReasonNameConflict)
 	s.othersGoOn()
 	have := &corev1.Pod{}
-	require.NoError(s.t, s.Get(s.ctx, keyOf(foreign), have))
-	require.Equal(s.t, foreign.UID, have.UID)
+	require.NoError(s.t, s.Get(s.ctx, keyOf(ofStranger), have))
+	require.Equal(s.t, ofStranger.UID, have.UID)
 	require.Nil(s.t, have.DeletionTimestamp)
-	require.NoError(s.t, s.Delete(s.ctx, foreign))
+	require.NoError(s.t, s.Delete(s.ctx, ofStranger))
 	s.awaitPhase("squatted", v1beta1.JobSucceeded)
 }
 

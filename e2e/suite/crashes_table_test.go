@@ -11,10 +11,10 @@ import (
 // judgements collects what became of the runs, by cell, in the order in which they came.
 type judgements struct {
 	mu    sync.Mutex
-	cells []*cellVerdicts
+	cells []*cellResults
 }
 
-type cellVerdicts struct {
+type cellResults struct {
 	name string
 	runs []ranCrash
 }
@@ -27,9 +27,9 @@ type ranCrash struct {
 func (t *judgements) add(c crash, v judgement) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	i := slices.IndexFunc(t.cells, func(have *cellVerdicts) bool { return have.name == c.cell() })
+	i := slices.IndexFunc(t.cells, func(have *cellResults) bool { return have.name == c.cell() })
 	if i < 0 {
-		i, t.cells = len(t.cells), append(t.cells, &cellVerdicts{name: c.cell()})
+		i, t.cells = len(t.cells), append(t.cells, &cellResults{name: c.cell()})
 	}
 	t.cells[i].runs = append(t.cells[i].runs, ranCrash{c, v})
 }
@@ -38,7 +38,7 @@ func (t *judgements) add(c crash, v judgement) {
 func (t *judgements) print(out io.Writer) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	slices.SortFunc(t.cells, func(a, b *cellVerdicts) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(t.cells, func(a, b *cellResults) int { return strings.Compare(a.name, b.name) })
 	fmt.Fprint(out, "\n| job, restarts, fault | runs | right | listed | WRONG | at the end | said first |\n|---|---|---|---|---|---|---|\n")
 	sums := map[string]int{}
 	for _, cell := range t.cells {

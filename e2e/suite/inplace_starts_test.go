@@ -73,7 +73,7 @@ func unlikeTypesMeet(s *space) {
 		s.end(job, "unable", rank, 0)
 	}
 	done := s.awaitPhase("unlike", v1beta1.JobSucceeded)
-	s.requireOrder(file, len(fails)+1, len(all))
+	s.requireOneStartAtATime(file, len(fails)+1, len(all))
 	require.EqualValues(s.t, len(fails), done.Status.BackoffCount)
 	require.Zero(s.t, done.Status.DisruptionCount)
 	require.EqualValues(s.t, len(fails), done.Status.JobAttempt)
@@ -99,8 +99,8 @@ func (s *space) awaitDiary(file string, jobAttempt int, names []string) {
 	}
 }
 
-// requireOrder demands of a diary that what runs at a time is of one start, that nobody ends without a word, and that each runs once in each start.
-func (s *space) requireOrder(file string, jobAttempts, names int) {
+// requireOneStartAtATime demands of a diary that what runs at a time is of one start, that nobody ends without a word, and that each runs once in each start.
+func (s *space) requireOneStartAtATime(file string, jobAttempts, names int) {
 	s.t.Helper()
 	text, err := os.ReadFile(file)
 	require.NoError(s.t, err)

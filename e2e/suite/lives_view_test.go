@@ -36,7 +36,7 @@ var varying = []struct {
 	{regexp.MustCompile(`(this pod was on node )\S+`), "$1<node>"},
 }
 
-// The value in a line of `describe`, the account of the time, and the rows of pods that were deleted.
+// The value in a line of `describe`, what the time was spent on, and the rows of pods that were deleted.
 var (
 	spent             = regexp.MustCompile(`(?m)^  (?:History|Recovery|Time):\n(?:    .*\n)*`)
 	aligned           = regexp.MustCompile(`^( *[A-Z][A-Za-z ]*:) +`)

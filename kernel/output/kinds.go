@@ -67,16 +67,16 @@ func (s *Failure) Classify() {
 	}
 }
 
-// own returns the lines of the process that failed: those without a rank, or with its own. If a launcher tells how the process ended, without an
-// exception, only lines with its rank count.
+// own returns the lines of the process that failed: those without a process rank, or with its own. If a launcher tells how the process ended,
+// without an exception, only lines with its rank count.
 func (s *Failure) own(lines []string) []string {
 	if s.ProcessRank == "" {
 		return lines
 	}
-	needsRank := s.ByLauncher() && s.Exception == ""
+	needsProcessRank := s.ByLauncher() && s.Exception == ""
 	return slices.DeleteFunc(slices.Clone(lines), func(line string) bool {
-		m := ranked.FindStringSubmatch(line)
-		return m == nil && needsRank || m != nil && m[1] != s.ProcessRank
+		m := namesProcess.FindStringSubmatch(line)
+		return m == nil && needsProcessRank || m != nil && m[1] != s.ProcessRank
 	})
 }
 

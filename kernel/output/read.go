@@ -39,7 +39,7 @@ type Failure struct {
 const (
 	// maxText is how many bytes are kept of an exception, and maxFrame of a frame.
 	maxText, maxFrame = 256, 160
-	// maxNumber is how many bytes are kept of a rank, a code or a signal, and maxFollows of Follows; see ReplicaFailure.
+	// maxNumber is how many bytes are kept of a process rank, a code or a signal, and maxFollows of Follows; see ReplicaFailure.
 	maxNumber, maxFollows = 16, 64
 	// maxKind is how many bytes are kept of a kind, and of all codes.
 	maxKind = 32
@@ -102,11 +102,11 @@ func read(text string) Failure {
 
 // launched reads torchrun's block, and reports whether it is one.
 func (s *Failure) launched(root string) bool {
-	rank, code := rootRank.FindStringSubmatch(root), rootCode.FindStringSubmatch(root)
-	if rank == nil || code == nil {
+	processRank, code := rootProcessRank.FindStringSubmatch(root), rootCode.FindStringSubmatch(root)
+	if processRank == nil || code == nil {
 		return false
 	}
-	s.ProcessRank, s.Code = rank[1], code[1]
+	s.ProcessRank, s.Code = processRank[1], code[1]
 	if number, killed := strings.CutPrefix(code[1], "-"); killed {
 		n, _ := strconv.Atoi(number)
 		s.Code, s.Signal = "", cmp.Or(signals[n], "signal "+number)
@@ -131,9 +131,9 @@ func (s *Failure) raisedUnder(root, before string) {
 		s.Follows = lastFollows(lines, s.ProcessRank)
 	default:
 		all := traces(lines)
-		own := slices.DeleteFunc(slices.Clone(all), func(t trace) bool { return t.rank != s.ProcessRank })
+		own := slices.DeleteFunc(slices.Clone(all), func(t trace) bool { return t.processRank != s.ProcessRank })
 		if len(own) == 0 {
-			own = slices.DeleteFunc(all, func(t trace) bool { return t.rank != "" })
+			own = slices.DeleteFunc(all, func(t trace) bool { return t.processRank != "" })
 		}
 		if t := cause(own); t != nil {
 			s.take(t)
@@ -142,14 +142,14 @@ func (s *Failure) raisedUnder(root, before string) {
 }
 
 func (s *Failure) take(t *trace) {
-	s.Exception, s.Frame, s.Follows, s.ProcessRank = t.exception, t.frame(), t.follows, cmp.Or(s.ProcessRank, t.rank)
+	s.Exception, s.Frame, s.Follows, s.ProcessRank = t.exception, t.frame(), t.follows, cmp.Or(s.ProcessRank, t.processRank)
 }
 
 // lastFollows returns what makes it likely, by one of the last lines, that the failure follows from the end of another process. It is "" if no line
-// does. If a rank is given, only the lines of that rank count.
-func lastFollows(lines []string, rank string) string {
+// does. If a process rank is given, only its lines count.
+func lastFollows(lines []string, processRank string) string {
 	for _, line := range lines[max(0, len(lines)-recent):] {
-		if rank != "" && !strings.Contains(line, "[rank"+rank+"]") && !strings.Contains(line, "[Rank "+rank+"]") {
+		if processRank != "" && !strings.Contains(line, "[rank"+processRank+"]") && !strings.Contains(line, "[Rank "+processRank+"]") {
 			continue
 		}
 		if f := follows(line); f != "" {
@@ -161,19 +161,19 @@ func lastFollows(lines []string, rank string) string {
 
 // Sentence says in one line which process ended and how; "" if the words do not say that.
 func (s Failure) Sentence() string {
-	rank := "the process"
+	process := "the process"
 	if s.ProcessRank != "" {
-		rank = "rank " + s.ProcessRank
+		process = "rank " + s.ProcessRank
 	}
 	switch {
 	case s.Exception != "" && s.ProcessRank != "":
-		return rank + ": " + s.Exception
+		return process + ": " + s.Exception
 	case s.Exception != "":
 		return s.Exception
 	case s.Signal != "":
-		return rank + " was killed by " + s.Signal
+		return process + " was killed by " + s.Signal
 	case s.Code != "":
-		return rank + " exited with code " + s.Code
+		return process + " exited with code " + s.Code
 	default:
 		return ""
 	}

@@ -125,16 +125,16 @@ const (
 )
 
 var (
-	// rootRank, rootCode and rootTrace are of torchrun's block; see rootCause. A negative code is a signal.
-	rootRank  = regexp.MustCompile(`(?m)^\s+rank\s+: (\d+) `)
-	rootCode  = regexp.MustCompile(`(?m)^\s+exitcode\s+: (-?\d+) `)
-	rootTrace = regexp.MustCompile(`(?ms)^\s+traceback : (.*?)(?:^=+\s*$|\z)`)
-	// prefix is what stands before each line of a process: torchrun's name of it with --tee, and the rank. PyTorch's own hook for
-	// exceptions writes the rank once a process group is there.
+	// rootProcessRank, rootCode and rootTrace are of torchrun's block; see rootCause. A negative code is a signal.
+	rootProcessRank = regexp.MustCompile(`(?m)^\s+rank\s+: (\d+) `)
+	rootCode        = regexp.MustCompile(`(?m)^\s+exitcode\s+: (-?\d+) `)
+	rootTrace       = regexp.MustCompile(`(?ms)^\s+traceback : (.*?)(?:^=+\s*$|\z)`)
+	// prefix is what stands before each line of a process: torchrun's name of it with --tee, and the process rank. PyTorch's own hook for
+	// exceptions writes that once a process group is there.
 	// https://github.com/pytorch/pytorch/blob/v2.6.0/torch/distributed/distributed_c10d.py
 	prefix = regexp.MustCompile(`^(?:\[[a-z_][-a-z0-9_]*\d\]: ?)+`)
-	// ranked is the rank in it.
-	ranked = regexp.MustCompile(`\[rank(\d+)\]`)
+	// namesProcess matches the process rank in it.
+	namesProcess = regexp.MustCompile(`\[rank(\d+)\]`)
 	// frame is a line of a traceback that names a file and a line. https://github.com/python/cpython/blob/v3.13.0/Lib/traceback.py
 	frame = regexp.MustCompile(`^\s*File "([^"]+)", line (\d+)(?:, in (.+))?$`)
 	// exception is the line with which Python ends a traceback, where none stands above it.

@@ -7,11 +7,11 @@ import (
 
 // trace is a traceback that has come to its exception.
 type trace struct {
-	rank      string // of the process that printed it; "" if it does not say
-	exception string
-	last, own string // its last frame, and the last in the user's own code
-	follows   string // by which signature it, or one that it was raised from, follows from the end of another
-	weak      bool   // no traceback stands above the exception: the line may be of anything
+	processRank string // of the process that printed it; "" if it does not say
+	exception   string
+	last, own   string // its last frame, and the last in the user's own code
+	follows     string // by which signature it, or one that it was raised from, follows from the end of another
+	weak        bool   // no traceback stands above the exception: the line may be of anything
 }
 
 // frame returns the last frame of the user's own code, or else the last of all.
@@ -48,8 +48,8 @@ func traces(lines []string) []trace {
 		if !ok || strings.HasSuffix(t.name(), childError) {
 			continue
 		}
-		if m := ranked.FindStringSubmatch(p); m != nil {
-			t.rank = m[1]
+		if m := namesProcess.FindStringSubmatch(p); m != nil {
+			t.processRank = m[1]
 		}
 		if j, had := last[p]; had {
 			if t.weak && !done[j].weak {

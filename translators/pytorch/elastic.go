@@ -43,14 +43,14 @@ func split(n int64, weights []int64) []int64 {
 		total += w
 	}
 	counts := make([]int64, len(weights))
-	order := make([]int, len(weights))
+	byRemainder := make([]int, len(weights))
 	left := n
 	for i, w := range weights {
-		counts[i], order[i] = n*w/total, i
+		counts[i], byRemainder[i] = n*w/total, i
 		left -= counts[i]
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return int(n*weights[b]%total - n*weights[a]%total) })
-	for _, i := range order[:left] {
+	slices.SortStableFunc(byRemainder, func(a, b int) int { return int(n*weights[b]%total - n*weights[a]%total) })
+	for _, i := range byRemainder[:left] {
 		counts[i]++
 	}
 	for i := range counts {

@@ -37,8 +37,8 @@ func readEvents(in io.Reader, take func(event)) error {
 // notCompiled stands in the place of a test.
 const notCompiled = "(does not compile)"
 
-// report is what a run of a package has said.
-type report struct {
+// packageRun is what a run of a package has said.
+type packageRun struct {
 	output strings.Builder
 	failed []string
 	// open are tests that have begun: if the package ends, they have panicked, or hung.
@@ -46,7 +46,7 @@ type report struct {
 	unbuilt bool
 }
 
-func (r *report) take(e event) {
+func (r *packageRun) take(e event) {
 	switch {
 	case e.Action == "output":
 		r.output.WriteString(e.Output)
@@ -63,7 +63,7 @@ func (r *report) take(e event) {
 }
 
 // tests are those that failed. A test with a subtest that failed is left out: the subtest says more.
-func (r *report) tests() []string {
+func (r *packageRun) tests() []string {
 	all := slices.Clone(r.failed)
 	for _, test := range r.open {
 		all = append(all, test+" (did not end)")

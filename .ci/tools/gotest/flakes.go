@@ -76,7 +76,7 @@ func hunt(ctx context.Context, out io.Writer, o options, modules []module) error
 		return err
 	}
 	defer stopLoops()
-	r.runAll(ctx, cores, order(targets, o.runs, o.seed))
+	r.runAll(ctx, cores, shuffle(targets, o.runs, o.seed))
 	return r.summary(ctx)
 }
 
@@ -135,8 +135,8 @@ func (r *flakesRun) compile(ctx context.Context, binaries string, targets []*tar
 	return compiled, nil
 }
 
-// order draws one order of all targets for each round.
-func order(targets []*target, rounds int, seed int64) (turns []turn) {
+// shuffle draws one order of all targets for each round.
+func shuffle(targets []*target, rounds int, seed int64) (turns []turn) {
 	random := rand.New(rand.NewPCG(uint64(seed), 0)) // #nosec G404 -- an order is no secret, and must be repeatable
 	for round := range rounds {
 		for _, i := range random.Perm(len(targets)) {
@@ -175,9 +175,9 @@ func (r *flakesRun) turn(ctx context.Context, next turn) error {
 	what := fmt.Sprintf("%s, round %d", next.ImportPath, next.round)
 	r.begin(what)
 	begun := time.Now()
-	shuffle := fmt.Sprintf("-test.shuffle=%d", next.seed)
+	seed := fmt.Sprintf("-test.shuffle=%d", next.seed)
 	c := program(ctx, next.Dir, "tool", "test2json", "-p", next.ImportPath, next.binary,
-		"-test.v=test2json", "-test.paniconexit0", "-test.count=1", "-test.timeout="+r.timeout.String(), shuffle)
+		"-test.v=test2json", "-test.paniconexit0", "-test.count=1", "-test.timeout="+r.timeout.String(), seed)
 	if next.module.apiserver {
 		c.Env = append(c.Env, assetsVariable+"="+next.assets)
 	}
@@ -188,7 +188,7 @@ func (r *flakesRun) turn(ctx context.Context, next turn) error {
 	if err := c.Start(); err != nil {
 		return err
 	}
-	said := &report{}
+	said := &packageRun{}
 	err = readEvents(stdout, said.take)
 	failed := c.Wait() != nil
 	if err != nil || ctx.Err() != nil {
@@ -216,7 +216,7 @@ func (next turn) repeat() string {
 }
 
 // keep keeps the output of a run that failed, below the command that repeats it, and prints that.
-func (r *flakesRun) keep(next turn, said *report) error {
+func (r *flakesRun) keep(next turn, said *packageRun) error {
 	name := fmt.Sprintf("%d-%s.log", next.round, strings.ReplaceAll(next.ImportPath, "/", "_"))
 	log := filepath.Join(r.logs, name)
 	err := os.MkdirAll(r.logs, 0o755)

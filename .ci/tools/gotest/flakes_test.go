@@ -93,9 +93,9 @@ func TestASeedRepeatsTheOrderAndAnotherHasAnother(t *testing.T) {
 	for range 10 {
 		targets = append(targets, &target{})
 	}
-	turns := order(targets, 3, 1)
-	require.Equal(t, turns, order(targets, 3, 1))
-	for _, other := range [][]turn{order(targets, 3, 2), append(turns[10:20:20], turns[:10]...)} {
+	turns := shuffle(targets, 3, 1)
+	require.Equal(t, turns, shuffle(targets, 3, 1))
+	for _, other := range [][]turn{shuffle(targets, 3, 2), append(turns[10:20:20], turns[:10]...)} {
 		same := true
 		for i := range turns[:10] {
 			same = same && turns[i].target == other[i].target

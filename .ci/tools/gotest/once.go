@@ -17,7 +17,7 @@ var errFailed = errors.New("tests failed: see the list above")
 type onceRun struct {
 	options
 	*progress
-	reports  map[string]*report
+	runs     map[string]*packageRun
 	failures []string
 	assets   func() (string, error)
 }
@@ -30,7 +30,7 @@ func once(ctx context.Context, out io.Writer, o options, modules []module) error
 	for _, m := range modules {
 		total += len(m.packages)
 	}
-	r := &onceRun{options: o, reports: map[string]*report{}}
+	r := &onceRun{options: o, runs: map[string]*packageRun{}}
 	fmt.Fprintf(out, "This runs the tests of %d packages in %d modules, one module after another.\n", total, len(modules))
 	r.progress = newProgress(ctx, out, o.every, total)
 	r.assets = sync.OnceValues(func() (string, error) { return findAssets(ctx, o.checkout, r.progress) })
@@ -90,15 +90,15 @@ func (r *onceRun) take(m module, e event) {
 		return
 	}
 	if e.Action == "start" {
-		r.reports[e.Package] = &report{}
+		r.runs[e.Package] = &packageRun{}
 		r.begin(e.Package)
 	}
-	of := r.reports[e.Package]
+	of := r.runs[e.Package]
 	of.take(e)
 	if e.Test != "" || e.Action != "pass" && e.Action != "skip" && e.Action != "fail" {
 		return
 	}
-	delete(r.reports, e.Package)
+	delete(r.runs, e.Package)
 	before, closing := cutLastLine(of.output.String())
 	if e.Action == "fail" {
 		r.fail(m.folder, e.Package, strings.Join(of.tests(), ", "))

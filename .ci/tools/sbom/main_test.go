@@ -39,7 +39,7 @@ func TestEveryModuleOfTheProgramIsListedOnce(t *testing.T) {
 	require.Len(t, *(*document.Dependencies)[0].Dependencies, len(listed))
 }
 
-func TestRefusals(t *testing.T) {
+func TestWhatIsRejected(t *testing.T) {
 	text := filepath.Join(t.TempDir(), "text")
 	require.NoError(t, os.WriteFile(text, []byte("text"), 0o600))
 	require.ErrorContains(t, run(&bytes.Buffer{}, "v1.2.3", []string{text}), "is it a Go program?")

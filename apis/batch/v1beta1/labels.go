@@ -45,7 +45,7 @@ const (
 	// AnnotationCompiledGeneration is the metadata.generation of a GenericJob whose spec its training job was compiled to last. A higher
 	// generation is an edit of somebody else's, which the operator undoes before it acts.
 	AnnotationCompiledGeneration = "batch.tensorstack.dev/compiled-generation"
-	// AnnotationSchema marks a CustomResourceDefinition that the operator has made for a TrainingFramework. It is made of what the
+	// AnnotationSchema is on a CustomResourceDefinition that the operator has made for a TrainingFramework. It is made of what the
 	// operator wrote.
 	AnnotationSchema = "batch.tensorstack.dev/framework-schema"
 	// FinalizerTracking keeps a pod until its outcome stands in its job's ledger.

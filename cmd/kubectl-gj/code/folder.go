@@ -220,8 +220,8 @@ type changedError struct{ file string }
 // Error returns the message.
 func (e changedError) Error() string { return e.file + " changed while it was read" }
 
-// pack returns files as a tar stream, if they are as they were seen. A file that was deleted meanwhile is left out: the next look misses it.
-func (f *Folder) pack(names []string, seen Snapshot) ([]byte, error) {
+// archive returns files as a tar stream, if they are as they were seen. A file that was deleted meanwhile is left out: the next look misses it.
+func (f *Folder) archive(names []string, seen Snapshot) ([]byte, error) {
 	root, err := os.OpenRoot(f.local)
 	if err != nil {
 		return nil, err
@@ -246,10 +246,10 @@ func (f *Folder) pack(names []string, seen Snapshot) ([]byte, error) {
 		}
 		h := &tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: int64(info.Mode().Perm()), ModTime: info.ModTime(), Size: int64(len(text)), Format: tar.FormatPAX}
 		if err := out.WriteHeader(h); err != nil {
-			return nil, fmt.Errorf("pack %s: %w", name, err)
+			return nil, fmt.Errorf("archive %s: %w", name, err)
 		}
 		if _, err := out.Write(text); err != nil {
-			return nil, fmt.Errorf("pack %s: %w", name, err)
+			return nil, fmt.Errorf("archive %s: %w", name, err)
 		}
 	}
 	return stream.Bytes(), errors.Join(out.Close())

@@ -20,8 +20,8 @@ func write(t *testing.T, file, text string) {
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 }
 
-// packed returns the names in a tar stream, with the contents.
-func packed(t *testing.T, stream []byte) map[string]string {
+// unarchived returns the names in a tar stream, with the contents.
+func unarchived(t *testing.T, stream []byte) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	for in := tar.NewReader(bytes.NewReader(stream)); ; {
@@ -55,12 +55,12 @@ func TestWhatIsSynced(t *testing.T) {
 	require.Empty(t, gone)
 	require.Len(t, left, 4, "links that lead out, to a folder, or nowhere: %v", left)
 	require.NoError(t, os.Remove(filepath.Join(src, "gone.py")))
-	stream, err := f.pack(changed, files)
+	stream, err := f.archive(changed, files)
 	require.NoError(t, err)
-	require.Equal(t, map[string]string{"inside": "train.py", "lib/x.py": "lib/x.py", "train.py": "train.py"}, packed(t, stream), "one was deleted meanwhile")
+	require.Equal(t, map[string]string{"inside": "train.py", "lib/x.py": "lib/x.py", "train.py": "train.py"}, unarchived(t, stream), "one was deleted meanwhile")
 
 	write(t, filepath.Join(src, "train.py"), "other")
-	_, err = f.pack(changed, files)
+	_, err = f.archive(changed, files)
 	require.ErrorAs(t, err, new(changedError), "half of it may have been read")
 	require.ErrorContains(t, err, "inside changed while it was read")
 	now, _, err := f.Look()
@@ -80,9 +80,9 @@ func TestOneFileIsSynced(t *testing.T) {
 		require.NoError(t, err)
 		changed, _ := files.since(nil)
 		require.Equal(t, want, f.Dir+" "+changed[0])
-		stream, err := f.pack(changed, files)
+		stream, err := f.archive(changed, files)
 		require.NoError(t, err)
-		require.Equal(t, map[string]string{changed[0]: "x"}, packed(t, stream))
+		require.Equal(t, map[string]string{changed[0]: "x"}, unarchived(t, stream))
 	}
 }
 
@@ -95,9 +95,9 @@ func TestALinkThatIsNamedIsFollowed(t *testing.T) {
 	require.NoError(t, err)
 	files, _, err := f.Look()
 	require.NoError(t, err)
-	stream, err := f.pack([]string{"train.py"}, files)
+	stream, err := f.archive([]string{"train.py"}, files)
 	require.NoError(t, err)
-	require.Equal(t, map[string]string{"train.py": "x"}, packed(t, stream))
+	require.Equal(t, map[string]string{"train.py": "x"}, unarchived(t, stream))
 }
 
 func TestWhatCannotBeSynced(t *testing.T) {

@@ -38,7 +38,7 @@ func membersOf(f *jobs.Family) (list []member, err error) {
 	if err := refusedBy(f); err != nil {
 		return nil, err
 	}
-	draft, err := ledger.Load(f.GenericJob)
+	counted, err := ledger.Load(f.GenericJob)
 	if err != nil {
 		return nil, fmt.Errorf("read the status of GenericJob %s: %w", f.GenericJob.Name, err)
 	}
@@ -48,7 +48,7 @@ func membersOf(f *jobs.Family) (list []member, err error) {
 		if r.Auxiliary {
 			continue
 		}
-		a := draft.Account(r.Type)
+		a := counted.Account(r.Type)
 		for rank := range spec.Kept(f.GenericJob, r) {
 			if a != nil && a.HasFinished(rank) {
 				continue

@@ -98,7 +98,7 @@ func (w *Work) round(ctx context.Context, f *jobs.Family, files Snapshot) error 
 	changed, _ := files.since(w.before(members))
 	var stream []byte
 	if w.Folder != nil {
-		if stream, err = w.Folder.pack(changed, files); err != nil {
+		if stream, err = w.Folder.archive(changed, files); err != nil {
 			return err
 		}
 	}

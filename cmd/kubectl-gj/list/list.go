@@ -27,9 +27,10 @@ type Row struct {
 	Phase v1beta1.JobPhase `json:"phase,omitempty"`
 	// Running is how many replicas run, of those that have not finished, as in 3/4; of a job that is over how many were left, as in "2 left".
 	Running string `json:"running,omitempty"`
-	// Restarts are those that a limit counts; Disruptions are replacements that no limit counts.
+	// Restarts are those that a limit counts; Disruptions are replicas that something outside the job ended; Excepted are restarts that rules do not count.
 	Restarts    int32 `json:"restarts"`
 	Disruptions int32 `json:"disruptions"`
+	Excepted    int32 `json:"excepted"`
 	// Step and Loss are the last that the code told.
 	Step *int64 `json:"step,omitempty"`
 	// Early says how long before the end of a job that is over that was, as in 27s: the operator asks once a minute. It is empty if that hardly matters.
@@ -57,7 +58,8 @@ func Of(families []*jobs.Family, phases []v1beta1.JobPhase) []Row {
 		s := f.Status()
 		row := Row{
 			Namespace: f.Job.GetNamespace(), Name: f.Address(), Kind: f.Kind.Kind, Phase: f.Phase(), Running: s.Running,
-			Restarts: s.BackoffCount, Disruptions: s.DisruptionCount, Created: f.Job.GetCreationTimestamp(), Started: s.StartTime, Completed: s.CompletionTime,
+			Restarts: s.BackoffCount, Disruptions: s.DisruptionCount, Excepted: s.ExceptedCount,
+			Created: f.Job.GetCreationTimestamp(), Started: s.StartTime, Completed: s.CompletionTime,
 		}
 		if s.Progress != nil {
 			row.Step, row.Loss, row.Early = s.Progress.Step, s.Progress.Loss, f.ProgressEarly()
@@ -75,8 +77,8 @@ var waits = []string{corev1.PodReasonUnschedulable, corev1.PodReasonSchedulingGa
 func lastFailure(f *jobs.Family) string {
 	if pod, event := f.Warning(); pod != nil {
 		brief := *event
-		if _, cause, ok := strings.Cut(event.Message, " : "); ok { // which volume it is about is told by `why`
-			brief.Message = cause
+		if _, words, ok := strings.Cut(event.Message, " : "); ok { // which volume it is about is told by `why`
+			brief.Message = words
 		}
 		return tree.Warned(&brief)
 	}

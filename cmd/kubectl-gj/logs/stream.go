@@ -36,7 +36,8 @@ type Printer struct {
 
 	mu    sync.Mutex
 	width int
-	order map[string]int
+	// colourOf are numbers of colours, by the name of a replica.
+	colourOf map[string]int
 }
 
 // Print prints the logs as they are, replica by replica. It says of those that have none yet.
@@ -160,13 +161,13 @@ func (p *Printer) say(s Source, what string) {
 func (p *Printer) measure(sources []Source) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.order == nil {
-		p.order = map[string]int{}
+	if p.colourOf == nil {
+		p.colourOf = map[string]int{}
 	}
 	for _, s := range sources {
 		p.width = max(p.width, len(s.Name))
-		if _, ok := p.order[s.Name]; !ok {
-			p.order[s.Name] = len(p.order)
+		if _, ok := p.colourOf[s.Name]; !ok {
+			p.colourOf[s.Name] = len(p.colourOf)
 		}
 	}
 }
@@ -176,5 +177,5 @@ func (p *Printer) prefix(name string) string {
 	if !p.Colours {
 		return text
 	}
-	return fmt.Sprintf("\x1b[%dm%s\x1b[0m", 31+(p.order[name]+1)%6, text)
+	return fmt.Sprintf("\x1b[%dm%s\x1b[0m", 31+(p.colourOf[name]+1)%6, text)
 }

@@ -28,7 +28,7 @@ func TrainingCommands(job *v1beta1.GenericJob, replica, container string) (lines
 	}
 	trains.Status.Mode = spec.Mode(trains, job.Status.PauseCount > 0)
 	builder := kernel.NewPodBuilder(trains, kernel.Settings{})
-	draft, _ := ledger.Load(trains) // one that cannot be read has no attempts
+	counted, _ := ledger.Load(trains) // one that cannot be read has no attempts
 	for i := range trains.Spec.ReplicaSpecs {
 		r := &trains.Spec.ReplicaSpecs[i]
 		for rank := range spec.Kept(trains, r) {
@@ -36,7 +36,7 @@ func TrainingCommands(job *v1beta1.GenericJob, replica, container string) (lines
 			if replica == "" && (rank > 0 || r.Auxiliary) || replica != "" && replica != name {
 				continue
 			}
-			pod := builder.Pod(kernel.Action{Type: r.Type, Rank: rank, Attempt: draft.Attempt(draft.Account(r.Type), rank)})
+			pod := builder.Pod(kernel.Action{Type: r.Type, Rank: rank, Attempt: counted.Attempt(counted.Account(r.Type), rank)})
 			lines = append(lines, name+" would run "+line(pod, container))
 		}
 	}

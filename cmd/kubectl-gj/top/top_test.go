@@ -30,6 +30,6 @@ func TestARowIsOneLine(t *testing.T) {
 	job := v1beta1.GenericJob{}
 	job.Status.BackoffCount = 1
 	job.Status.Failures = []v1beta1.ReplicaFailure{{Pod: "p", Reason: "a\nb", Frame: "c\n\vd"}}
-	table := top.Table(top.Jobs([]v1beta1.GenericJob{job}), false, time.Now())
-	require.Equal(t, "a b at c d", table[1][4])
+	table := top.TableOfJobs(top.Jobs([]v1beta1.GenericJob{job}), false, time.Now())
+	require.Equal(t, "a b at c d", table[1][5])
 }

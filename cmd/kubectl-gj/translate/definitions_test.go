@@ -49,8 +49,8 @@ func TestADefinitionCompilesTheJobsOfItsKind(t *testing.T) {
 	}
 }
 
-// TestADefinitionWithASchemaIsTranslatedToItsCRD, which an admin applies where the operator may not make it.
-func TestADefinitionWithASchemaIsTranslatedToItsCRD(t *testing.T) {
+// TestADefinitionWithASchemaHasItsCRD, which an admin applies where the operator may not make it.
+func TestADefinitionWithASchemaHasItsCRD(t *testing.T) {
 	const own = "schema: {type: object, required: [template], properties: {replicas: {type: integer, minimum: 1}, template: {$ref: PodTemplateSpec}, runPolicy: {$ref: RunPolicy}, runMode: {$ref: RunMode}, scheduler: {$ref: SchedulePolicy}}}\n  validations:"
 	made, _, err := translate.Read(together(t, []string{"validations:", own}, frameworkFile, jobFile), false)
 	require.NoError(t, err)

@@ -41,8 +41,8 @@ func detail(gj *v1beta1.GenericJob, o client.Object) string {
 	switch made := o.(type) {
 	case *v1beta1.GenericJob:
 		var types []string
-		for _, task := range spec.ReplicaTypes(made, false) {
-			types = append(types, fmt.Sprintf("%s ×%d", task.Type, task.N))
+		for _, t := range spec.ReplicaTypes(made, false) {
+			types = append(types, fmt.Sprintf("%s ×%d", t.Type, t.N))
 		}
 		return "  " + strings.Join(types, ", ")
 	case *corev1.ConfigMap:
@@ -70,9 +70,9 @@ func more(gj *v1beta1.GenericJob, pod *corev1.Pod) string {
 	if gj == nil || pod.Labels[v1beta1.LabelReplicaRank] != "0" {
 		return ""
 	}
-	for _, task := range spec.ReplicaTypes(gj, false) {
-		if task.Type == pod.Labels[v1beta1.LabelReplicaType] && task.N > 1 {
-			return fmt.Sprintf("  (1 of %d)", task.N)
+	for _, t := range spec.ReplicaTypes(gj, false) {
+		if t.Type == pod.Labels[v1beta1.LabelReplicaType] && t.N > 1 {
+			return fmt.Sprintf("  (1 of %d)", t.N)
 		}
 	}
 	return ""

@@ -105,20 +105,20 @@ func (m *Made) add(gj *v1beta1.GenericJob, all bool) {
 		m.Objects = append(m.Objects, service)
 	}
 	group := build.Group{Number: 1, MinMember: least(gj)}
-	for _, task := range spec.ReplicaTypes(gj, false) {
-		group.Left = append(group.Left, task.N)
+	for _, t := range spec.ReplicaTypes(gj, false) {
+		group.Left = append(group.Left, t.N)
 	}
 	if versions := build.GangVersions(gj); len(versions) > 0 {
 		m.Objects = append(m.Objects, build.GangObject(gj, group, versions[0]))
 	}
 	builder := build.NewBuilder(gj, build.Run{Gang: firstNumber(gj)})
-	for _, task := range spec.ReplicaTypes(gj, false) {
-		n := task.N
+	for _, t := range spec.ReplicaTypes(gj, false) {
+		n := t.N
 		if !all {
 			n = min(n, 1)
 		}
 		for rank := range n {
-			m.Objects = append(m.Objects, unhashed(gj, builder.Pod(task.Type, rank, 0)))
+			m.Objects = append(m.Objects, unhashed(gj, builder.Pod(t.Type, rank, 0)))
 		}
 	}
 }
@@ -126,8 +126,8 @@ func (m *Made) add(gj *v1beta1.GenericJob, all bool) {
 // least returns how many pods are placed together or not at all.
 func least(gj *v1beta1.GenericJob) int {
 	n := 0
-	for _, task := range spec.ReplicaTypes(gj, false) {
-		n += task.N
+	for _, t := range spec.ReplicaTypes(gj, false) {
+		n += t.N
 	}
 	if s := gj.Spec.Scheduler; s != nil && s.MinMember != nil {
 		return min(n, int(*s.MinMember))

@@ -61,19 +61,8 @@ func appendBranch(rows []line, b Branch, first, rest string) []line {
 	if b.Running != "" {
 		phase += " " + b.Running
 	}
-	restarts := fmt.Sprint(b.Restarts)
-	if b.WithJob > 0 {
-		restarts += fmt.Sprintf(" (+%d with the job)", b.WithJob)
-	}
-	if b.Disruptions > 0 {
-		how := "disrupted"
-		if b.byRules {
-			how = "not counted"
-		}
-		restarts += fmt.Sprintf(" (+%d %s)", b.Disruptions, how)
-	}
 	rows = append(rows, line{
-		[4]string{first + plain.Text(b.Name), plain.Text(phase), plain.Text(b.Node), restarts},
+		[4]string{first + plain.Text(b.Name), plain.Text(phase), plain.Text(b.Node), b.counts()},
 		plain.Text(strings.Join(strings.Fields(b.words()), " ")), colourOf(b.Phase),
 	})
 	for i, child := range b.Branches {
@@ -84,6 +73,28 @@ func appendBranch(rows []line, b Branch, first, rest string) []line {
 		}
 	}
 	return rows
+}
+
+// counts returns the restarts that a limit counts, and those beyond them.
+func (b Branch) counts() string {
+	text := fmt.Sprint(b.Restarts)
+	if b.WithJob > 0 {
+		text += fmt.Sprintf(" (+%d with the job)", b.WithJob)
+	}
+	if b.Uncounted > 0 {
+		text += fmt.Sprintf(" (+%d not counted)", b.Uncounted)
+	}
+	var ofJob []string
+	if b.Disruptions > 0 {
+		ofJob = append(ofJob, fmt.Sprintf("+%d disrupted", b.Disruptions))
+	}
+	if b.Excepted > 0 {
+		ofJob = append(ofJob, fmt.Sprintf("+%d by rules", b.Excepted))
+	}
+	if len(ofJob) > 0 {
+		text += " (" + strings.Join(ofJob, ", ") + ")"
+	}
+	return text
 }
 
 // words returns how far a job has come, and why it is not as it should be.

@@ -34,11 +34,12 @@ type Branch struct {
 	Node string `json:"node,omitempty"`
 	// Restarts are those that a limit counts.
 	Restarts int32 `json:"restarts"`
-	// Disruptions are replacements that no limit counts.
+	// Disruptions are the replicas of a job that something outside it ended; Excepted are its restarts that rules do not count.
 	Disruptions int32 `json:"disruptions,omitempty"`
-	// byRules says that rules of the job's failurePolicy may have made some of these: which, is known of the whole job alone.
-	byRules bool
-	// WithJob is how often a replica was started over with the whole job, beyond Restarts.
+	Excepted    int32 `json:"excepted,omitempty"`
+	// Uncounted are the starts of a replica's own that no limit counts. By what they were made is known of the whole job alone.
+	Uncounted int32 `json:"uncounted,omitempty"`
+	// WithJob are the starts of the whole job that are not among a replica's Restarts.
 	WithJob int32 `json:"withJob,omitempty"`
 	// Step and Loss are the last that the code of a job told.
 	Step *int64 `json:"step,omitempty"`
@@ -63,7 +64,7 @@ func Of(f *jobs.Family, now time.Time) Branch {
 		return root
 	}
 	s := f.GenericJob.Status
-	root.Running, root.Restarts, root.Disruptions = s.Running, s.BackoffCount, s.DisruptionCount
+	root.Running, root.Restarts, root.Disruptions, root.Excepted = s.Running, s.BackoffCount, s.DisruptionCount, s.ExceptedCount
 	root.Time = f.Time(now)
 	if s.Progress != nil {
 		root.Step, root.Loss, root.Early = s.Progress.Step, s.Progress.Loss, f.ProgressEarly()
@@ -75,7 +76,7 @@ func Of(f *jobs.Family, now time.Time) Branch {
 	}
 	root.Branches = []Branch{{
 		Name: v1beta1.KindGenericJob + "/" + f.GenericJob.Name, Phase: cmp.Or(string(s.Phase), "Unseen"), Running: s.Running,
-		Restarts: s.BackoffCount, Disruptions: s.DisruptionCount, Branches: pods,
+		Restarts: s.BackoffCount, Disruptions: s.DisruptionCount, Excepted: s.ExceptedCount, Branches: pods,
 	}}
 	if board := f.TensorBoard(); board != nil {
 		root.Branches = append(root.Branches, boardOf(f, board))
@@ -152,8 +153,7 @@ func lost(l *podstate.NotReadyNode) string {
 // replica returns the line of a replica.
 func replica(f *jobs.Family, replicas *roster.Roster, t *roster.Type, rank int, now time.Time) Branch {
 	record := recordOf(f.GenericJob, t.Type, rank)
-	b := Branch{Restarts: record.Restarts, Disruptions: max(0, record.Attempt-record.Restarts), WithJob: withJob(f.GenericJob, t, rank, record)}
-	b.byRules = f.GenericJob.Status.ExceptedCount > 0
+	b := Branch{Restarts: record.Restarts, Uncounted: max(0, record.Attempt-record.Restarts), WithJob: withJob(f.GenericJob, t, rank, record)}
 	pod := t.Pods[rank]
 	switch {
 	case t.HasSucceeded(rank):
@@ -206,17 +206,15 @@ func absent(f *jobs.Family, record v1beta1.RankRecord, now time.Time) (phase, wh
 	}
 }
 
-// before says why a replica was replaced.
+// before says why a replica was started over.
 func before(f *jobs.Family, pod *corev1.Pod, b Branch) string {
 	switch failure := failureOf(f, pod.Name); {
 	case failure != nil:
 		return "before: " + Describe(*failure)
-	case b.Disruptions > 0 && b.byRules:
-		return fmt.Sprintf("replaced before, which no limit counts (%d)", b.Disruptions)
-	case b.Disruptions == 1:
-		return "disrupted once before"
-	case b.Disruptions > 1:
-		return fmt.Sprintf("disrupted %d times before", b.Disruptions)
+	case b.Uncounted == 1:
+		return "started over before, which no limit counts"
+	case b.Uncounted > 1:
+		return fmt.Sprintf("started over before, which no limit counts (%d)", b.Uncounted)
 	default:
 		return ""
 	}

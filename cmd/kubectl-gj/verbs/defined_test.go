@@ -62,7 +62,7 @@ func TestAJobOfAKindThatADefinitionServes(t *testing.T) {
 		*metav1.NewControllerRef(job, job.GroupVersionKind())}}}
 	made.Spec.ReplicaSpecs = []v1beta1.ReplicaSpec{{Type: "process", Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "jax", Image: "i"}}}}}}
 	require.NoError(t, s.Create(t.Context(), made))
-	s.report(made, phase(v1beta1.JobRunning))
+	s.setStatus(made, phase(v1beta1.JobRunning))
 	s.shows(job, "{phase: Running, observedGeneration: 1, conditions: [{type: Running, status: 'True', reason: Running, message: all run, lastTransitionTime: '2026-01-01T00:00:00Z'}, {type: Blocked, status: 'True', reason: CreateFailed, message: it is held, lastTransitionTime: '2026-01-01T00:00:00Z'}]}")
 
 	for _, name := range []string{"train", "jax/train", "jaxjob/train", "jaxjobs/train", "JAXJobs.frameworks.example.com/train", "gj/train"} {
@@ -106,7 +106,7 @@ func TestAJobOfAKindWithoutADefinitionSaysSo(t *testing.T) {
 		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, job.GroupVersionKind())}}}
 	made.Spec.ReplicaSpecs = []v1beta1.ReplicaSpec{{Type: "process", Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "jax", Image: "i"}}}}}}
 	require.NoError(t, s.Create(t.Context(), made))
-	s.report(made, phase(v1beta1.JobRunning))
+	s.setStatus(made, phase(v1beta1.JobRunning))
 	s.shows(job, "{phase: Pending}")
 	require.Contains(t, s.sees("why", "jax/lonely"), "No TrainingFramework serves the kind JAXJob. The job goes on as a GenericJob, which is Running, but what the job shows stands still")
 

@@ -11,7 +11,7 @@ import (
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/exit"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/list"
-	"github.com/genericjob/genericjob/cmd/kubectl-gj/report"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/page"
 )
 
 func (p *program) list() *cobra.Command {
@@ -70,7 +70,7 @@ func (p *program) list() *cobra.Command {
 func (p *program) listed(o output, rows []list.Row, all bool) error {
 	switch {
 	case o == html:
-		_, err := io.WriteString(p.Out, report.ListOf(rows, all, time.Now()).HTML())
+		_, err := io.WriteString(p.Out, page.ListOf(rows, all, time.Now()).HTML())
 		return err
 	case o != "":
 		return p.write(o, rows)

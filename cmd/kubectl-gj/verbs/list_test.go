@@ -21,13 +21,13 @@ func TestList(t *testing.T) {
 	owned := s.create("gj", "mnist", specs["gj"]).(*v1beta1.GenericJob)
 	owned.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(training, kindOf(t, "pj").GroupVersionKind)}
 	require.NoError(t, s.Update(t.Context(), owned))
-	s.report(owned, func(job *v1beta1.GenericJob) {
+	s.setStatus(owned, func(job *v1beta1.GenericJob) {
 		job.Status.Phase, job.Status.Running = v1beta1.JobRunning, "2/3"
 		job.Status.Progress = &v1beta1.Progress{Loss: "0.25"}
 	})
-	foreign := s.create("gj", "jax", specs["gj"]).(*v1beta1.GenericJob)
-	foreign.OwnerReferences = []metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "JAXThing", Name: "jax", UID: "u", Controller: ptr.To(true)}}
-	require.NoError(t, s.Update(t.Context(), foreign))
+	ofJAX := s.create("gj", "jax", specs["gj"]).(*v1beta1.GenericJob)
+	ofJAX.OwnerReferences = []metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "JAXThing", Name: "jax", UID: "u", Controller: ptr.To(true)}}
+	require.NoError(t, s.Update(t.Context(), ofJAX))
 	s.genericJob("hello", phase(v1beta1.JobFailed))
 	s.create("tfjob", "old", specs["tfjob"])
 

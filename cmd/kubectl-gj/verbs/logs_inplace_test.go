@@ -31,7 +31,7 @@ func TestLogsOfTheFirstFailureAfterARestartInPlace(t *testing.T) {
 	k.logs[key] = []line{{at(12).Time, "Traceback"}, {at(13).Time, "ValueError: no"},
 		{at(13).Time, "genericjob wrapper: attempt 1 has ended with exit code 1; waiting for an order"}, {at(14).Time, "anew"}}
 	first := func(seconds int, flags ...string) (out, problem string) {
-		s.report(job, func(job *v1beta1.GenericJob) {
+		s.setStatus(job, func(job *v1beta1.GenericJob) {
 			job.Status.FirstFailure = &v1beta1.FirstFailure{ReplicaFailure: v1beta1.ReplicaFailure{Pod: pod.Name, Container: "tensorflow",
 				ExitCode: ptr.To[int32](1), Time: ptr.To(at(seconds)), Message: "kept"}}
 			job.Status.Failures = []v1beta1.ReplicaFailure{job.Status.FirstFailure.ReplicaFailure}
@@ -83,7 +83,7 @@ func TestLogsOfARunThatEndsBeforeItsLogIsOpen(t *testing.T) {
 	over := ended(0, time.Now())
 	over.ContainerStatuses[0].RestartCount = 1
 	s.become(pod, over)
-	s.report(job, phase(v1beta1.JobSucceeded))
+	s.setStatus(job, phase(v1beta1.JobSucceeded))
 	require.Equal(t, "[worker-0] loss is nan\n[worker-0] anew\n", <-done)
 }
 
@@ -118,7 +118,7 @@ func TestALogThatIsGoneIsNoOutput(t *testing.T) {
 	until(t, "it is read", func() bool { return k.gave("trained") })
 	lose(gone)
 	s.become(pod, ended(0, time.Now()))
-	s.report(job, phase(v1beta1.JobSucceeded))
+	s.setStatus(job, phase(v1beta1.JobSucceeded))
 	end := <-done
 	require.Equal(t, "[worker-0] trained\n", end.out)
 	require.Contains(t, end.problem, "its node no longer has this log")

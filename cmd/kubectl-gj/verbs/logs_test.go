@@ -172,7 +172,7 @@ func TestLogsAreFollowedThroughBreaksAndRestarts(t *testing.T) {
 	k.says(again.Name, "tensorflow", "anew")
 	s.become(again, ended(0, time.Now()))
 	until(t, "the new pod's log is read", func() bool { return k.gave("anew") })
-	s.report(job, phase(v1beta1.JobSucceeded))
+	s.setStatus(job, phase(v1beta1.JobSucceeded))
 	require.Equal(t, "[worker-0] one\n[worker-0] two\n[worker-0] three\n[worker-0] anew\n", <-done)
 }
 
@@ -222,7 +222,7 @@ func TestLogsAreFollowedThroughRestartsInPlace(t *testing.T) {
 	until(t, "it goes on", func() bool { return k.times(pod.Name) >= asked+2 })
 	over := ended(0, time.Now())
 	over.ContainerStatuses[0].RestartCount = 2
-	s.report(job, phase(v1beta1.JobSucceeded))
+	s.setStatus(job, phase(v1beta1.JobSucceeded))
 	s.become(pod, over) // which the kubelet tells after the job is over
 	require.Equal(t, "[worker-0] one\n[worker-0] two\n[worker-0] last words\n[worker-0] anew\n[worker-0] trained\n", <-done)
 	require.NotContains(t, problem, "still runs")
@@ -259,7 +259,7 @@ func TestLogsOfTheFirstFailure(t *testing.T) {
 	require.Contains(t, problem, ": exit code 2 (Pod "+first.Name+")")
 
 	earlier := metav1.NewTime(at.Add(-time.Hour))
-	s.report(job, func(job *v1beta1.GenericJob) {
+	s.setStatus(job, func(job *v1beta1.GenericJob) {
 		job.Status.Failures = []v1beta1.ReplicaFailure{{Pod: first.Name, Container: "tensorflow", Time: &earlier, Message: "reading\nno such file"}}
 	})
 	out, problem, _ = s.types("logs", "broken", "--first-failure")
@@ -269,7 +269,7 @@ func TestLogsOfTheFirstFailure(t *testing.T) {
 	k.mu.Lock()
 	k.gone[first.Name+"/tensorflow"] = "unable to retrieve container logs for containerd://8cdfe489"
 	k.mu.Unlock()
-	s.report(job, func(job *v1beta1.GenericJob) {
+	s.setStatus(job, func(job *v1beta1.GenericJob) {
 		job.Status.FirstFailure = &v1beta1.FirstFailure{ReplicaFailure: v1beta1.ReplicaFailure{Pod: first.Name, Container: "tensorflow",
 			Time: ptr.To(metav1.NewTime(at.Add(-time.Minute))), Message: "no space left", Frame: "/train.py:12, in main"}}
 	})

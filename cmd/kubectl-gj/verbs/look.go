@@ -29,7 +29,7 @@ func (p *program) tree() *cobra.Command {
 	c := &cobra.Command{
 		Use:               "tree NAME",
 		Short:             "Show a job, its GenericJob and its pods: phase, node, restarts, why",
-		Long:              "Shows a job, its GenericJob and its pods, each with its phase, node and restarts, and why it is as it is.\nRESTARTS of a pod are those of its replica that a limit counts. Where a failure starts all replicas over, in their pods or in new ones,\n(+2 with the job) are those that others began. (+1 disrupted) are replacements that no limit counts.\nIn a job of more than 20 pods neighbours of which the same is to be said share a line.",
+		Long:              "Shows a job, its GenericJob and its pods, each with its phase, node and restarts, and why it is as it is.\nRESTARTS of a pod are those of its replica that a limit counts. Where a failure starts all replicas over, in their pods or in new ones,\n(+2 with the job) are starts of the whole job that are not among RESTARTS. (+1 not counted) are other starts of that replica.\nOf a job (+1 disrupted, +2 by rules) are replicas that something outside it ended, and restarts that rules do not count.\nIn a job of more than 20 pods neighbours of which the same is to be said share a line.",
 		Example:           examples("tree mnist", "tree pj/mnist -w", "tree mnist -o json"),
 		Args:              args(1, 1, "the NAME of a job"),
 		ValidArgsFunction: p.names,
@@ -123,8 +123,8 @@ func (p *program) top() *cobra.Command {
 	var o output
 	c := &cobra.Command{
 		Use:               "top [NAME]",
-		Short:             "Rank jobs, or the replicas of one, by their restarts",
-		Long:              "Ranks the jobs of a namespace by how often their replicas were started again, or the replicas of one job.\nThose that never were are left out.",
+		Short:             "Sort jobs, or the replicas of one, by their restarts",
+		Long:              "Sorts the jobs of a namespace by how often their replicas were started again, or the replicas of one job.\nThose that never were are left out.",
 		Example:           examples("top", "top -A", "top mnist"),
 		Args:              args(0, 1, "the NAME of a job, or none for all"),
 		ValidArgsFunction: p.names,
@@ -135,7 +135,7 @@ func (p *program) top() *cobra.Command {
 			if all && len(args) > 0 {
 				return exit.Usagef("--all-namespaces is for all jobs: leave the name %q out", args[0])
 			}
-			rows, err := p.ranked(c.Context(), args, all)
+			rows, err := p.sorted(c.Context(), args, all)
 			if err != nil {
 				return err
 			}
@@ -146,7 +146,10 @@ func (p *program) top() *cobra.Command {
 				fmt.Fprintln(p.ErrOut, "No replica has been started again.")
 				return nil
 			}
-			return p.table(top.Table(rows, all, time.Now()))
+			if len(args) == 1 {
+				return p.table(top.TableOfReplicas(rows, time.Now()))
+			}
+			return p.table(top.TableOfJobs(rows, all, time.Now()))
 		},
 	}
 	c.Flags().BoolVarP(&all, "all-namespaces", "A", false, "the jobs of all namespaces")
@@ -154,7 +157,7 @@ func (p *program) top() *cobra.Command {
 	return c
 }
 
-func (p *program) ranked(ctx context.Context, args []string, all bool) ([]top.Row, error) {
+func (p *program) sorted(ctx context.Context, args []string, all bool) ([]top.Row, error) {
 	if len(args) == 1 {
 		_, f, err := p.find(ctx, args[0])
 		if err != nil {

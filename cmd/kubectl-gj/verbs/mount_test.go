@@ -39,13 +39,13 @@ func TestAVolumeThatIsMissingIsTold(t *testing.T) {
 	}
 	require.Equal(t, 2, strings.Count(s.sees("tree", "mounts"), told), "for the job and for its pod")
 	require.Contains(t, s.sees("why", "mounts"), told)
-	s.report(job, func(job *v1beta1.GenericJob) {
+	s.setStatus(job, func(job *v1beta1.GenericJob) {
 		job.Status.Tasks = []v1beta1.TaskStatus{{Type: "worker", Replicas: []v1beta1.ReplicaStatus{{Name: pod.Name, Phase: v1beta1.ReplicaPending}}}}
 	})
 	require.Contains(t, s.sees("list"), `FailedMount: configmap "settings" not found (create the ConfigMap "settings" in`)
 	s.timesOut(told, "wait", "mounts")
 
-	s.report(job, phase(v1beta1.JobSucceeded))
+	s.setStatus(job, phase(v1beta1.JobSucceeded))
 	for range followed {
 	}
 	require.NoError(t, <-ended)

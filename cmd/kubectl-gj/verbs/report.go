@@ -8,7 +8,7 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/exit"
-	"github.com/genericjob/genericjob/cmd/kubectl-gj/report"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/page"
 )
 
 // html is the output of pages.
@@ -46,11 +46,11 @@ func (p *program) report() *cobra.Command {
 				}
 				pods = set.CoreV1().Pods(f.Job.GetNamespace())
 			}
-			in, err := report.Read(c.Context(), s, pods, f, time.Now())
+			in, err := page.Read(c.Context(), s, pods, f, time.Now())
 			if err != nil {
 				return err
 			}
-			_, err = io.WriteString(p.Out, report.Of(in).HTML())
+			_, err = io.WriteString(p.Out, page.Of(in).HTML())
 			return err
 		},
 	}

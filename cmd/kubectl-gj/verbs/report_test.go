@@ -15,7 +15,7 @@ func TestReport(t *testing.T) {
 	s := newSpace(t)
 	k := newKubelet(s)
 	job := s.create("gj", "trains", `{progress: {stdout: "step (?P<step>[0-9]+) loss (?P<loss>[.0-9]+)"}, replicaSpecs: [{type: worker, replicas: 2, template: T}]}`).(*v1beta1.GenericJob)
-	s.report(job, func(job *v1beta1.GenericJob) {
+	s.setStatus(job, func(job *v1beta1.GenericJob) {
 		job.Status.Phase = v1beta1.JobRunning
 		job.Status.Failures = []v1beta1.ReplicaFailure{{Pod: "trains-worker-1", Message: "<b>loss is nan"}}
 	})

@@ -43,7 +43,7 @@ func TestSetEditsInAPauseAlone(t *testing.T) {
 	require.Contains(t, problem, "GenericJob/steady is Running, and what its replicas run is edited in a pause alone once code has started: `kubectl gj pause gj/steady -n "+s.ns+" --wait`")
 	require.Equal(t, "i", s.main(job).Image)
 
-	s.report(job, phase(v1beta1.JobPaused))
+	s.setStatus(job, phase(v1beta1.JobPaused))
 	for _, dry := range []string{"--dry-run", "--dry-run=server", "--dry-run=client"} {
 		out, problem, code := s.types("set", "image", "steady", "j", dry)
 		require.Zero(t, code)
@@ -62,13 +62,13 @@ func TestSetEditsInAPauseAlone(t *testing.T) {
 	s.sees("set", "args", "steady", "--")
 	require.Empty(t, s.main(job).Args)
 
-	s.report(job, func(gj *v1beta1.GenericJob) {
+	s.setStatus(job, func(gj *v1beta1.GenericJob) {
 		gj.Status.Phase, gj.Status.UnstartedSpec = v1beta1.JobPending, "0123456789abcdef"
 	})
 	s.sees("set", "image", "steady", "k")
 	require.Equal(t, "k", s.main(job).Image, "its code has not started")
 
-	s.report(job, phase(v1beta1.JobFailed))
+	s.setStatus(job, phase(v1beta1.JobFailed))
 	_, problem, code = s.types("set", "env", "steady", "A=1")
 	require.Equal(t, 1, code)
 	require.Contains(t, problem, "GenericJob/steady is over")

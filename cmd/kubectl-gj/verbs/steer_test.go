@@ -52,6 +52,6 @@ func TestPauseWaits(t *testing.T) {
 		done <- says
 	}()
 	require.NoError(t, s.Get(t.Context(), client.ObjectKeyFromObject(job), job))
-	s.report(job, phase(v1beta1.JobPaused))
+	s.setStatus(job, phase(v1beta1.JobPaused))
 	require.Equal(t, "GenericJob/stops pausing\nGenericJob/stops paused\n", <-done)
 }

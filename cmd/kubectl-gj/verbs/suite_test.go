@@ -124,12 +124,12 @@ func kindOf(t *testing.T, short string) *jobs.Kind {
 func (s *space) genericJob(name string, edit func(*v1beta1.GenericJob)) *v1beta1.GenericJob {
 	s.t.Helper()
 	job := s.create("gj", name, specs["gj"]).(*v1beta1.GenericJob)
-	s.report(job, edit)
+	s.setStatus(job, edit)
 	return job
 }
 
-// report writes a status.
-func (s *space) report(job *v1beta1.GenericJob, edit func(*v1beta1.GenericJob)) {
+// setStatus writes a status.
+func (s *space) setStatus(job *v1beta1.GenericJob, edit func(*v1beta1.GenericJob)) {
 	s.t.Helper()
 	job.Status.ObservedGeneration = job.Generation
 	job.Status.LastUpdateTime = &metav1.MicroTime{Time: time.Now()}

@@ -33,7 +33,7 @@ func TestSyncAndRestartSayWhatTheyLack(t *testing.T) {
 	require.Contains(t, problem, "TFJob/kubeflows has no GenericJob yet")
 
 	inPlace := s.create("gj", "coded", `{restartStrategy: InPlace, replicaSpecs: [{type: worker, replicas: 2, template: {spec: {containers: [{name: main, image: i, command: [train]}]}}}]}`).(*v1beta1.GenericJob)
-	s.report(inPlace, phase(v1beta1.JobRunning))
+	s.setStatus(inPlace, phase(v1beta1.JobRunning))
 	_, problem, code = s.types("sync", "coded", src+":/app")
 	require.Equal(t, 4, code)
 	require.Contains(t, problem, "GenericJob/coded: worker-0 has no pod, worker-1 has no pod. Nothing was changed")

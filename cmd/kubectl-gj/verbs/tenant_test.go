@@ -28,7 +28,7 @@ func TestATeamHasTheRightsForEachVerb(t *testing.T) {
 		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "trainer"},
 		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: "team"}}}))
 	job := s.create("gj", "ours", `{restartStrategy: InPlace, replicaSpecs: [{type: worker, replicas: 2, template: {spec: {containers: [{name: main, image: i, command: [train]}]}}}]}`).(*v1beta1.GenericJob)
-	s.report(job, phase(v1beta1.JobRunning))
+	s.setStatus(job, phase(v1beta1.JobRunning))
 	for rank := range 2 {
 		pod := build.NewBuilder(job, build.Run{WrapperImage: "w"}).Pod("worker", rank, 0)
 		pod.Finalizers = nil

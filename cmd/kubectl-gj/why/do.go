@@ -58,7 +58,7 @@ func (q question) stuck(reason, message string) string {
 	case pulls && podstate.Advice(reason, message) == podstate.Advice(reason, ""):
 		return "To set the image: " + setsImage + ". Once there is a pull secret, it goes on by itself."
 	case advised:
-		return "To edit the template: " + edit + ". It goes on by itself once the cause is gone."
+		return "To edit the template: " + edit + ". It goes on by itself once the obstacle is gone."
 	case reason == "Unschedulable":
 		return "See what the scheduler wants of the nodes, or ask for less: " + edit + ". It goes on by itself once a node takes the pod."
 	default:

@@ -238,7 +238,7 @@ func TestStrangersCannotSendAnyHeaders(t *testing.T) {
 			request.Header.Set("Authorization", "Bearer "+strings.Repeat("x", size))
 			response, err := client.Do(request)
 			for range 10 {
-				if errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) { // who has not read a refusal half a second later misses it
+				if errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) { // who has not read an answer half a second later misses it
 					response, err = client.Do(request)
 				}
 			}

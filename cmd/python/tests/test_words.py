@@ -37,6 +37,10 @@ def job(phase: str, *conditions: tuple[str, str, str, str], **more: Any) -> dict
             "it failed. It had 1 counted restart and 2 disruptions.",
         ),
         (
+            job("Failed", ("Failed", "True", "Failed", "it failed"), exceptedCount=1),
+            "it failed. It had 0 counted restarts and 0 disruptions, and 1 restart that rules do not count.",
+        ),
+        (
             job("Succeeded", startTime="2026-01-01T00:00:00Z", completionTime="2026-01-01T01:00:05Z"),
             "It has succeeded, 1:00:05 after it began.",
         ),
@@ -154,7 +158,7 @@ def test_why_says_what_only_an_event_tells(message: str, do: str) -> None:
     said = status.why(waits, warned=warned)
     assert f"GenericJob/a: Pending. Pod[a-0] cannot start: FailedMount: {message}" in said
     assert do in said
-    assert said.endswith("To edit the job: pause(), kubectl edit, resume(). It goes on by itself once the cause is gone.")
+    assert said.endswith("To edit the job: pause(), kubectl edit, resume(). It goes on by itself once the obstacle is gone.")
     assert "0 of 1 run" not in said
     for told in (
         job("Succeeded"),

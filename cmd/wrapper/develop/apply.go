@@ -108,7 +108,7 @@ func (s *store) apply() error {
 		return fmt.Errorf("keep files in the pod: %w", err)
 	}
 	for _, do := range []func() error{
-		code.put, copies.put, s.noteGone, s.supersede,
+		code.put, copies.put, s.noteGone, s.dropCovered,
 		func() error { return remove(kept, s.deleted) },
 		func() error { return remove(s.dir, s.deleted) },
 	} {

@@ -64,8 +64,8 @@ func (s *store) keepGone(dir string, files []string) error {
 	return nil
 }
 
-// supersede forgets what folders above or below keep of the same files. Of two that have a file, the last that came holds.
-func (s *store) supersede() error {
+// dropCovered forgets what folders above or below keep of the same files. Of two that have a file, the last that came holds.
+func (s *store) dropCovered() error {
 	for _, dir := range s.folders() {
 		var same []string
 		for _, file := range slices.Concat(s.files, s.deleted) {

@@ -15,6 +15,8 @@ const (
 	// flushTime is how long what has been written may take to be handed on when the code has ended. All that time passes only if nobody reads the
 	// container's log any more.
 	flushTime = 10 * time.Second
+	// pollInterval is how often what is left of the code is killed meanwhile.
+	pollInterval = 25 * time.Millisecond
 )
 
 // pump hands output on, unchanged and at once, and keeps the last of it. It looks for signs of life and progress in it if somebody wants them.
@@ -105,7 +107,7 @@ func (w *wrapper) flushOutput() {
 				over = true
 			case <-timeout:
 				return
-			case <-time.After(orderInterval):
+			case <-time.After(pollInterval):
 			}
 		}
 	}

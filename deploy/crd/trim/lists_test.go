@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
-	batch "github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	kubeflow "github.com/genericjob/genericjob/apis/kubeflow/v1"
 	mpi "github.com/genericjob/genericjob/apis/kubeflow/v2beta1"
 )
@@ -50,7 +50,7 @@ func typesOfKinds(t *testing.T) map[string]reflect.Type {
 	t.Helper()
 	kinds := map[string]reflect.Type{}
 	for version, add := range map[schema.GroupVersion]func(*runtime.Scheme) error{
-		batch.GroupVersion: batch.AddToScheme, kubeflow.GroupVersion: kubeflow.AddToScheme, mpi.GroupVersion: mpi.AddToScheme,
+		v1beta1.GroupVersion: v1beta1.AddToScheme, kubeflow.GroupVersion: kubeflow.AddToScheme, mpi.GroupVersion: mpi.AddToScheme,
 	} {
 		scheme := runtime.NewScheme()
 		require.NoError(t, add(scheme))

@@ -60,7 +60,7 @@ func run(seeds int, apiserver bool, dir string) error {
 	if err != nil {
 		return err
 	}
-	text, unexplained := report(seeds, apiserver, count(lives, kernel, controllers))
+	text, unexplained := documentOf(seeds, apiserver, count(lives, kernel, controllers))
 	return errors.Join(os.WriteFile(document, []byte(text), 0o600), unexplained)
 }
 
@@ -138,8 +138,8 @@ func count(lives, kernel, controllers profile) map[string]*counts {
 	return files
 }
 
-// report is the text of the document, and what it does not explain.
-func report(seeds int, apiserver bool, files map[string]*counts) (string, error) {
+// documentOf is the text of the document, and what it does not explain.
+func documentOf(seeds int, apiserver bool, files map[string]*counts) (string, error) {
 	var rows, why strings.Builder
 	var problems []error
 	var sum counts

@@ -43,7 +43,7 @@ func TestABranchCountsWhereItIsFirstRun(t *testing.T) {
 	files := count(lives, profile{at("1"): true, at("2"): true}, profile{at("2"): true, at("3"): true, at("5"): false})
 	require.Equal(t, counts{all: 5, unlived: 4, kernel: 1, controllers: 1, nothing: map[string]int{"": 2}}, *files[file])
 
-	text, err := report(9, false, files)
+	text, err := documentOf(9, false, files)
 	require.Contains(t, text, "| kernel/finish.go | 5 | 4 | 1 | 1 | 2 |\n")
 	require.ErrorContains(t, err, "kernel/finish.go, : nothing runs 2 branches, and reasons.go explains 0")
 	require.ErrorContains(t, err, "kernel/finish.go, printRule: reasons.go explains what is run, or is gone")

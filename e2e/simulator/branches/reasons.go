@@ -43,7 +43,7 @@ var testedBy = map[string]string{
 	"controllers/jobs":        "its own tests ask pods over the network. Tests of `controllers` run its caches and watches beside an apiserver.",
 	"controllers/metrics":     "its own tests count on a clock of their own. `metrics_test.go` of `controllers` reads what an operator serves.",
 	"controllers/remember":    "its own test.",
-	"controllers/training":    "its own tests refuse marks and updates. `kubeflow_test.go`, `sshkeys_test.go` and others of `controllers` run it beside an apiserver.",
+	"controllers/training":    "its own tests refuse annotations and updates. `kubeflow_test.go`, `sshkeys_test.go` and others of `controllers` run it beside an apiserver.",
 	"controllers/wake":        "its own tests gather events and note writes. Tests of `controllers` run its watches beside an apiserver.",
 	"controllers/wiring":      "every test of `controllers` starts the operator by it.",
 }

@@ -9,8 +9,8 @@ import (
 // document has the tables of what the last sweeps found.
 const document = "e2e/simulator/mutants/README.md"
 
-// table is a table in the document, between two marks.
-type table struct{ head, beginMark, endMark string }
+// table is a table in the document, between two lines.
+type table struct{ head, beginLine, endLine string }
 
 // The tables that there are.
 var (
@@ -30,10 +30,10 @@ func (t table) read() (before string, rows map[string]string, after string, err 
 	if err != nil {
 		return "", nil, "", err
 	}
-	before, rest, begins := strings.Cut(string(text), t.beginMark)
-	inside, after, ends := strings.Cut(rest, t.endMark)
+	before, rest, begins := strings.Cut(string(text), t.beginLine)
+	inside, after, ends := strings.Cut(rest, t.endLine)
 	if !begins || !ends {
-		return "", nil, "", fmt.Errorf("%s has no table between the marks %q and %q", document, t.beginMark, t.endMark)
+		return "", nil, "", fmt.Errorf("%s has no table between the lines %q and %q", document, t.beginLine, t.endLine)
 	}
 	rows = map[string]string{}
 	for row := range strings.Lines(strings.TrimPrefix(inside, t.head)) {
@@ -56,5 +56,5 @@ func (t table) writeTable(ran map[string]string) error {
 		}
 		inside += rows[m.Name]
 	}
-	return os.WriteFile(document, []byte(before+t.beginMark+inside+t.endMark+after), 0o600)
+	return os.WriteFile(document, []byte(before+t.beginLine+inside+t.endLine+after), 0o600)
 }

@@ -71,7 +71,7 @@ func withScript(args []string) []string {
 	}
 	text, err := os.ReadFile(args[1])
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		os.Exit(report(err))
+		os.Exit(codeOf(err))
 	}
 	return append(strings.Fields(string(text)), args[2:]...)
 }
@@ -97,15 +97,15 @@ func steps(args []string) func(func([]string) bool) {
 // further steps are told of containers, and of what runs together in many.
 var further = map[string]func(args []string) int{
 	"train": func(args []string) int { return train(len(args) > 0) },
-	"where": func([]string) int { return report(where()) },
+	"where": func([]string) int { return codeOf(where()) },
 	"say": func(args []string) int {
-		return report(os.WriteFile(args[0], []byte(strings.Join(args[1:], " ")), 0o600))
+		return codeOf(os.WriteFile(args[0], []byte(strings.Join(args[1:], " ")), 0o600))
 	},
-	"echo":       func([]string) int { return report(echo()) },
-	"orphan":     func([]string) int { return report(orphan(0)) },
-	"bear":       func([]string) int { return report(orphan(1)) },
-	"write":      func(args []string) int { return report(write(number(args, 0, 0), args[1])) },
-	"zombies":    func([]string) int { return report(zombies()) },
+	"echo":       func([]string) int { return codeOf(echo()) },
+	"orphan":     func([]string) int { return codeOf(orphan(0)) },
+	"bear":       func([]string) int { return codeOf(orphan(1)) },
+	"write":      func(args []string) int { return codeOf(write(number(args, 0, 0), args[1])) },
+	"zombies":    func([]string) int { return codeOf(zombies()) },
 	"run":        runs,
 	"slip":       slip,
 	"fault":      fault,
@@ -124,7 +124,7 @@ func take(step string, args []string) int {
 			fmt.Printf("%s=%s\n", name, os.Getenv(name))
 		}
 	case "resolve":
-		return report(resolve(args))
+		return codeOf(resolve(args))
 	case "pause":
 		time.Sleep(time.Duration(number(args, 0, 0)) * time.Second)
 	case "fail":
@@ -136,17 +136,18 @@ func take(step string, args []string) int {
 	case "obey":
 		return obey(args)
 	case "end":
-		return report(end(strconv.Itoa(number(args, 0, 0))))
+		return codeOf(end(strconv.Itoa(number(args, 0, 0))))
 	default:
 		if more, is := further[step]; is {
 			return more(args)
 		}
-		return report(fmt.Errorf("there is no step %q", step))
+		return codeOf(fmt.Errorf("there is no step %q", step))
 	}
 	return -1
 }
 
-func report(err error) int {
+// codeOf is the exit code of an end by an error, which it prints.
+func codeOf(err error) int {
 	if err == nil {
 		return -1
 	}
@@ -161,7 +162,7 @@ func number(args []string, i, otherwise int) int {
 	}
 	n, err := strconv.Atoi(args[i])
 	if err != nil {
-		os.Exit(report(err))
+		os.Exit(codeOf(err))
 	}
 	return n
 }
@@ -241,7 +242,7 @@ func await(signals <-chan os.Signal, signalled func() int) int {
 	codes := make(chan int, 1)
 	listener, err := net.Listen("unix", socket)
 	if err != nil {
-		return report(err)
+		return codeOf(err)
 	}
 	go listen(listener, codes)
 	select {

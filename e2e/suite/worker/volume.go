@@ -22,7 +22,7 @@ func runs(args []string) int {
 	case errors.As(err, &exited) && exited.ExitCode() > 0:
 		return exited.ExitCode()
 	default:
-		return report(err)
+		return codeOf(err)
 	}
 }
 
@@ -51,7 +51,7 @@ func checkpoint(seconds int, file string) int {
 	signals := catch()
 	text, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return report(err)
+		return codeOf(err)
 	}
 	fmt.Printf("checkpoint %d of %d\n", bytes.Count(text, []byte("\n")), checkpointLines)
 	return await(signals, func() int {
@@ -59,7 +59,7 @@ func checkpoint(seconds int, file string) int {
 		for line := range checkpointLines {
 			time.Sleep(time.Duration(seconds) * time.Second / checkpointLines)
 			if err := note(file, fmt.Sprint("line ", line)); err != nil {
-				return report(err)
+				return codeOf(err)
 			}
 		}
 		return 143
@@ -70,14 +70,14 @@ func checkpoint(seconds int, file string) int {
 func diary(file, attempt, name string) int {
 	signals := catch()
 	if err := note(file, "begin "+attempt+" "+name); err != nil {
-		return report(err)
+		return codeOf(err)
 	}
 	code := await(signals, func() int {
 		time.Sleep(2 * time.Second)
 		return 143
 	})
 	if err := note(file, "end "+attempt+" "+name); err != nil {
-		return report(err)
+		return codeOf(err)
 	}
 	return code
 }
@@ -93,7 +93,7 @@ func clock(seconds int, file, name string) int {
 	})
 	close(stop)
 	if err := <-stopped; err != nil {
-		return report(err)
+		return codeOf(err)
 	}
 	return code
 }

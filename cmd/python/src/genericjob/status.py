@@ -183,7 +183,8 @@ class Status:
     phase:        Pending, Running, Paused, Resuming, Succeeded, Failed or Unknown; empty until it has seen the job
     running:      the replicas that run, of those that have not finished, as in "2/3"
     replicas:     the number of replicas by phase: creating, pending, running, succeeded, failed, unknown, deleted
-    restarts:     those that a limit counted; disruptions: those that none counts
+    restarts:     those that a limit counted
+    disruptions:  replicas that something outside the job ended; excepted: restarts that rules do not count
     first_failure: the failure that others followed from: of the last restart that was counted, or of the job's end
     failures:     the last five failures of replicas, the newest last
     step, loss:   the last that the code told; the loss as it wrote it
@@ -198,6 +199,7 @@ class Status:
     replicas: Mapping[str, int] = field(default_factory=dict)
     restarts: int = 0
     disruptions: int = 0
+    excepted: int = 0
     conditions: tuple[Condition, ...] = ()
     failures: tuple[Failure, ...] = ()
     first_failure: FirstFailure | None = None
@@ -229,6 +231,7 @@ def read(job: Object) -> Status:
         replicas=s.get("aggregate", {}),
         restarts=s.get("backoffCount", 0),
         disruptions=s.get("disruptionCount", 0),
+        excepted=s.get("exceptedCount", 0),
         conditions=tuple(
             Condition(c["type"], c["status"] == "True", c.get("reason", ""), c.get("message", "")) for c in s.get("conditions", [])
         ),
@@ -412,14 +415,15 @@ def _advice(s: Status, warned: Warned | None) -> str:
         return "To go on: resume()."
     if _is_stuck(s) or warned:
         edit = "kubectl edit, without a pause" if s.is_unstarted else "pause(), kubectl edit, resume()"
-        return f"To edit the job: {edit}. It goes on by itself once the cause is gone."
+        return f"To edit the job: {edit}. It goes on by itself once the obstacle is gone."
     return ""
 
 
 def _count(s: Status) -> str:
-    if s.restarts + s.disruptions == 0:
+    if s.restarts + s.disruptions + s.excepted == 0:
         return ""
-    return f" It had {_number(s.restarts, 'counted restart')} and {_number(s.disruptions, 'disruption')}."
+    excepted = f", and {_number(s.excepted, 'restart')} that rules do not count" if s.excepted else ""
+    return f" It had {_number(s.restarts, 'counted restart')} and {_number(s.disruptions, 'disruption')}{excepted}."
 
 
 def _number(n: int, what: str) -> str:

@@ -16,8 +16,8 @@ func publish(t *testing.T, proxy, module string, files map[string]string) {
 	t.Helper()
 	folder := filepath.Join(proxy, module, "@v")
 	require.NoError(t, os.MkdirAll(folder, 0o755))
-	var packed bytes.Buffer
-	archive := zip.NewWriter(&packed)
+	var zipped bytes.Buffer
+	archive := zip.NewWriter(&zipped)
 	for name, content := range files {
 		w, err := archive.Create(module + "@v1.0.0/" + name)
 		require.NoError(t, err)
@@ -25,7 +25,7 @@ func publish(t *testing.T, proxy, module string, files map[string]string) {
 		require.NoError(t, err)
 	}
 	require.NoError(t, archive.Close())
-	for name, content := range map[string]string{"list": "v1.0.0\n", "v1.0.0.info": `{"Version": "v1.0.0"}`, "v1.0.0.mod": files["go.mod"], "v1.0.0.zip": packed.String()} {
+	for name, content := range map[string]string{"list": "v1.0.0\n", "v1.0.0.info": `{"Version": "v1.0.0"}`, "v1.0.0.mod": files["go.mod"], "v1.0.0.zip": zipped.String()} {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600))
 	}
 }

@@ -27,7 +27,7 @@ type Builder struct {
 // Programs maps a program's name to its path.
 type Programs map[string]string
 
-// atOnce is how many batches are compiled at the same time: one compiles while the other links, which takes one core.
+// atOnce is how many compilations run at the same time: one compiles while the other links, which takes one core.
 const atOnce = 2
 
 // Build makes what is missing of the sets and returns the paths of all their programs. Where several have the same program, the
@@ -48,7 +48,7 @@ func (b Builder) Build(ctx context.Context, sets []Set) (Programs, error) {
 	defer cancel(nil)
 	var builds sync.WaitGroup
 	places := make(chan struct{}, atOnce)
-	for _, batch := range batches(sets) {
+	for _, together := range compilations(sets) {
 		builds.Go(func() {
 			places <- struct{}{}
 			defer func() { <-places }()
@@ -56,7 +56,7 @@ func (b Builder) Build(ctx context.Context, sets []Set) (Programs, error) {
 				return
 			}
 			// The first failure ends the other builds, whose own words would hide it.
-			if err := b.ensure(ctx, batch, folders, nil); err != nil {
+			if err := b.ensure(ctx, together, folders, nil); err != nil {
 				cancel(err)
 			}
 		})
@@ -94,15 +94,15 @@ type target struct {
 	folder string
 }
 
-// ensure compiles those sets of a batch together whose folder is missing. It holds their locks, in the order of the batch.
-func (b Builder) ensure(ctx context.Context, batch []Set, folders map[string]string, missing []target) error {
-	if len(batch) == 0 {
+// ensure compiles those sets of a compilation together whose folder is missing. It holds their locks, in the order of the sets.
+func (b Builder) ensure(ctx context.Context, sets []Set, folders map[string]string, missing []target) error {
+	if len(sets) == 0 {
 		if len(missing) == 0 {
 			return nil
 		}
 		return b.compile(ctx, missing)
 	}
-	set, rest := batch[0], batch[1:]
+	set, rest := sets[0], sets[1:]
 	present := true
 	err := cache.Once(ctx, folders[set.Name], b.Progress, func(temporary string) error {
 		present = false

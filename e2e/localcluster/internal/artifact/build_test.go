@@ -77,7 +77,7 @@ func TestABuildThatFailsNamesItsProgramsAndLeavesNothing(t *testing.T) {
 func TestSetsWithOtherFlagsAreBuiltApart(t *testing.T) {
 	stripped := someSet("stripped", "a")
 	stripped.Linker = "-s"
-	all := batches([]Set{someSet("one", "a"), stripped, someSet("two", "b")})
+	all := compilations([]Set{someSet("one", "a"), stripped, someSet("two", "b")})
 	require.Len(t, all, 2)
 	require.Equal(t, []string{"one", "two"}, []string{all[0][0].Name, all[0][1].Name})
 }

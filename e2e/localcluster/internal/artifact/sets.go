@@ -33,12 +33,12 @@ func (s Set) with(other Set) Set {
 	return s
 }
 
-// batches are the sets that one go command can build: those of the same module, with the same flags.
-func batches(sets []Set) [][]Set {
+// compilations are the sets that one go command can build: those of the same module, with the same flags.
+func compilations(sets []Set) [][]Set {
 	var all [][]Set
 	for _, set := range sets {
-		alike := func(batch []Set) bool {
-			first := batch[0]
+		alike := func(have []Set) bool {
+			first := have[0]
 			return first.Module == set.Module && first.Tags == set.Tags && first.Linker == set.Linker && first.GOOS == set.GOOS
 		}
 		if i := slices.IndexFunc(all, alike); i >= 0 {

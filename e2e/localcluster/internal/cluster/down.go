@@ -37,7 +37,7 @@ func Down(ctx context.Context, l Layout, progress io.Writer) error {
 	}{
 		{"stopping the components", l.stopComponents},
 		{"ending the pods' processes", func(ctx context.Context) error { return killPods(ctx, cgroup) }},
-		{"ending containerd and its shims", func(ctx context.Context) error { return killRest(ctx, l.mark()) }},
+		{"ending containerd and its shims", func(ctx context.Context) error { return killRest(ctx, l.tag()) }},
 		{"removing mounts", func(ctx context.Context) error { return removeMounts(ctx, l.Run, l.State) }},
 		{"removing the network", removeNetwork},
 		{"removing cgroups", func(ctx context.Context) error { return removeCgroups(ctx, cgroup) }},
@@ -54,7 +54,7 @@ func Down(ctx context.Context, l Layout, progress io.Writer) error {
 
 // absent keeps Down's hands off a machine whose network, tables or mounts are somebody else's.
 func (l Layout) absent() bool {
-	if len(process.Find(l.mark())) > 0 {
+	if len(process.Find(l.tag())) > 0 {
 		return false
 	}
 	for _, path := range []string{l.Run, l.pki(), "/sys/class/net/" + bridge} {
@@ -70,7 +70,7 @@ func (l Layout) stopComponents(ctx context.Context) error {
 	var pids []int
 	for _, c := range l.components() {
 		containerd := c.node != nil && c.Name == c.node.program("containerd")
-		if pid := process.Running(l.folders(), l.mark(), c.Name); pid != 0 && !containerd {
+		if pid := process.Running(l.folders(), l.tag(), c.Name); pid != 0 && !containerd {
 			pids = append(pids, pid)
 		}
 	}
@@ -103,10 +103,10 @@ func podProcesses(group string) []int {
 
 // killRest looks again until nothing is left, as what it stops may just have
 // started a child to clean up after a pod.
-func killRest(ctx context.Context, mark process.Mark) error {
+func killRest(ctx context.Context, tag process.Tag) error {
 	const rounds = 5
 	for range rounds {
-		pids := process.Find(mark)
+		pids := process.Find(tag)
 		if len(pids) == 0 {
 			return nil
 		}
@@ -114,7 +114,7 @@ func killRest(ctx context.Context, mark process.Mark) error {
 			return err
 		}
 	}
-	if pids := process.Find(mark); len(pids) > 0 {
+	if pids := process.Find(tag); len(pids) > 0 {
 		return fmt.Errorf("processes %v keep coming back: see who starts them with ps, then try again", pids)
 	}
 	return nil

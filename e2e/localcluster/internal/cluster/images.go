@@ -14,12 +14,12 @@ import (
 
 // Load imports image archives on every node whose containerd runs, so that pods find them without a registry.
 func Load(ctx context.Context, l Layout, archives []string, progress, out io.Writer) error {
-	if process.Running(l.folders(), l.mark(), "containerd") == 0 {
+	if process.Running(l.folders(), l.tag(), "containerd") == 0 {
 		return fmt.Errorf("the cluster does not run: run `up` first")
 	}
 	var nodes []node
 	for _, n := range l.nodes() {
-		if process.Running(l.folders(), l.mark(), n.program("containerd")) != 0 {
+		if process.Running(l.folders(), l.tag(), n.program("containerd")) != 0 {
 			nodes = append(nodes, n)
 		}
 	}

@@ -55,7 +55,7 @@ func (l Layout) LockFile() string { return l.State + ".lock" }
 func (l Layout) pki() string               { return filepath.Join(l.State, "pki") }
 func (l Layout) config(name string) string { return filepath.Join(l.State, "config", name) }
 func (l Layout) data(name string) string   { return filepath.Join(l.State, name) }
-func (l Layout) mark() process.Mark        { return process.Mark("GENERICJOB_LOCALCLUSTER=" + l.State) }
+func (l Layout) tag() process.Tag          { return process.Tag("GENERICJOB_LOCALCLUSTER=" + l.State) }
 func (l Layout) folders() process.Folders {
 	return process.Folders{Pids: filepath.Join(l.Run, "pids"), Logs: l.Logs()}
 }

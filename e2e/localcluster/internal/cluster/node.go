@@ -159,9 +159,9 @@ func (n node) identity() pki.Identity {
 	}
 }
 
-// mark is on the processes of an added node alone, beside the mark of the cluster.
-func (n node) mark() process.Mark {
-	return process.Mark("GENERICJOB_LOCALCLUSTER_NODE=" + n.folder())
+// tag is on the processes of an added node alone, beside the tag of the cluster.
+func (n node) tag() process.Tag {
+	return process.Tag("GENERICJOB_LOCALCLUSTER_NODE=" + n.folder())
 }
 
 // containerd finds its shim beside itself, through PATH.
@@ -183,6 +183,6 @@ func (n node) kubelet() component {
 func (n node) component(name string, ports []string, arguments ...string) component {
 	c := n.layout.component(name, ports, arguments...)
 	c.Name, c.node = n.program(name), &n
-	c.Environment = append(c.Environment, string(n.mark()))
+	c.Environment = append(c.Environment, string(n.tag()))
 	return c
 }

@@ -46,7 +46,7 @@ func TestNodesShareNoAddressPortOrFolder(t *testing.T) {
 	for name, of := range map[string]func(node) string{
 		"address": node.ip, "sockets": node.run, "cgroup": node.cgroup, "files": node.folder, "socket": node.containerdSocket,
 		"kubelet": func(n node) string { return n.kubelet().Name }, "port": func(n node) string { return strconv.Itoa(n.port()) },
-		"mark": func(n node) string { return string(n.mark()) },
+		"tag": func(n node) string { return string(n.tag()) },
 	} {
 		seen := map[string]string{}
 		for _, n := range l.nodes() {

@@ -82,7 +82,7 @@ func KillNode(ctx context.Context, l Layout, name, what string, progress io.Writ
 
 func (n node) kill(ctx context.Context, program string) error {
 	folders, name := n.layout.folders(), n.program(program)
-	pid := process.Running(folders, n.layout.mark(), name)
+	pid := process.Running(folders, n.layout.tag(), name)
 	if pid == 0 {
 		return fmt.Errorf("%s of node %s does not run: `node start %s` starts it", program, n.name, n.name)
 	}
@@ -95,7 +95,7 @@ func (n node) kill(ctx context.Context, program string) error {
 
 // powerOff kills the shims before the pods, so that none notes how its pod ends.
 func (n node) powerOff(ctx context.Context) error {
-	pids := append(process.Find(n.mark()), podProcesses(n.cgroup())...)
+	pids := append(process.Find(n.tag()), podProcesses(n.cgroup())...)
 	failures := []error{
 		process.Kill(ctx, pids),
 		process.Forget(n.layout.folders(), n.program("kubelet")), process.Forget(n.layout.folders(), n.program("containerd")),
@@ -142,7 +142,7 @@ func lockRunning(ctx context.Context, l Layout, progress io.Writer) (func(), err
 		unlock()
 		return nil, err
 	}
-	if process.Running(l.folders(), l.mark(), "kube-apiserver") == 0 {
+	if process.Running(l.folders(), l.tag(), "kube-apiserver") == 0 {
 		unlock()
 		return nil, errors.New("the cluster does not run: run `up` first")
 	}
@@ -212,7 +212,7 @@ func (n node) leave(ctx context.Context) error {
 // stop ends the kubelet, which would start the pods again.
 func (n node) stop(ctx context.Context) error {
 	name := n.program("kubelet")
-	pid := process.Running(n.layout.folders(), n.layout.mark(), name)
+	pid := process.Running(n.layout.folders(), n.layout.tag(), name)
 	if pid == 0 {
 		return nil
 	}
@@ -221,7 +221,7 @@ func (n node) stop(ctx context.Context) error {
 
 func (n node) killPods(ctx context.Context) error { return killPods(ctx, n.cgroup()) }
 
-func (n node) killRest(ctx context.Context) error { return killRest(ctx, n.mark()) }
+func (n node) killRest(ctx context.Context) error { return killRest(ctx, n.tag()) }
 
 func (n node) removeMounts(ctx context.Context) error {
 	return removeMounts(ctx, n.folder(), n.run())

@@ -15,7 +15,7 @@ func Status(ctx context.Context, l Layout, out io.Writer) bool {
 	well := true
 	for _, c := range l.components() {
 		state := "stopped"
-		if pid := process.Running(l.folders(), l.mark(), c.Name); pid != 0 {
+		if pid := process.Running(l.folders(), l.tag(), c.Name); pid != 0 {
 			state = fmt.Sprintf("running, pid %d", pid)
 		} else {
 			well = false

@@ -78,7 +78,7 @@ func (l Layout) stopOutdated(ctx context.Context, progress io.Writer) error {
 		return err
 	}
 	for _, c := range l.components() {
-		pid := process.Running(l.folders(), l.mark(), c.Name)
+		pid := process.Running(l.folders(), l.tag(), c.Name)
 		if pid != 0 {
 			if process.RunsAs(pid, c.Program) {
 				continue
@@ -101,7 +101,7 @@ func (l Layout) stopOutdated(ctx context.Context, progress io.Writer) error {
 func (l Layout) start(ctx context.Context, c component, client *client, progress io.Writer) error {
 	if !l.running(c) {
 		fmt.Fprintln(progress, "starting", c.Name)
-		if err := process.Start(l.folders(), l.mark(), c.Program); err != nil {
+		if err := process.Start(l.folders(), l.tag(), c.Program); err != nil {
 			return err
 		}
 	}
@@ -120,7 +120,7 @@ func (l Layout) start(ctx context.Context, c component, client *client, progress
 }
 
 func (l Layout) running(c component) bool {
-	return process.Running(l.folders(), l.mark(), c.Name) != 0
+	return process.Running(l.folders(), l.tag(), c.Name) != 0
 }
 
 // waitFor polls until probe is content, and gives up early if a component has died.

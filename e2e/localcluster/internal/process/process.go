@@ -14,15 +14,15 @@ import (
 	"time"
 )
 
-// Mark is an environment entry (NAME=value) that all our processes carry.
-type Mark string
+// Tag is an environment entry (NAME=value) that all our processes carry.
+type Tag string
 
 // Program is one long-running program.
 type Program struct {
 	Name      string
 	Path      string
 	Arguments []string
-	// Environment is all that the program gets, but for the mark.
+	// Environment is all that the program gets, but for the tag.
 	Environment []string
 }
 
@@ -38,14 +38,14 @@ func (f Folders) pid(name string) string { return filepath.Join(f.Pids, name+".p
 
 // Start runs the program in a session of its own, so that it survives the
 // caller and its terminal.
-func Start(folders Folders, mark Mark, program Program) error {
+func Start(folders Folders, tag Tag, program Program) error {
 	log, err := os.OpenFile(folders.Log(program.Name), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return fmt.Errorf("open the log of %s: %w", program.Name, err)
 	}
 	defer log.Close()
 	command := exec.Command(program.Path, program.Arguments...)
-	command.Env = append(slices.Clone(program.Environment), string(mark))
+	command.Env = append(slices.Clone(program.Environment), string(tag))
 	command.Dir = "/"
 	command.Stdout, command.Stderr = log, log
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -58,15 +58,15 @@ func Start(folders Folders, mark Mark, program Program) error {
 	if err := os.WriteFile(folders.pid(program.Name), []byte(pid+"\n"), 0o644); err != nil {
 		return fmt.Errorf("write the pid file of %s: %w", program.Name, err)
 	}
-	awaitMark(command.Process.Pid, mark)
+	awaitTag(command.Process.Pid, tag)
 	return nil
 }
 
-// awaitMark waits for the kernel to show the environment of a process that has just been started; until then the process
+// awaitTag waits for the kernel to show the environment of a process that has just been started; until then the process
 // would be taken for somebody else's.
-func awaitMark(pid int, mark Mark) {
+func awaitTag(pid int, tag Tag) {
 	for range 200 {
-		if marked(pid, mark) || !Alive(pid) {
+		if tagged(pid, tag) || !Alive(pid) {
 			return
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -74,13 +74,13 @@ func awaitMark(pid int, mark Mark) {
 }
 
 // Running returns the program's pid, or 0 if it does not run.
-func Running(folders Folders, mark Mark, name string) int {
+func Running(folders Folders, tag Tag, name string) int {
 	content, err := os.ReadFile(folders.pid(name))
 	if err != nil {
 		return 0
 	}
 	pid, err := strconv.Atoi(strings.TrimSpace(string(content)))
-	if err != nil || !Alive(pid) || !marked(pid, mark) {
+	if err != nil || !Alive(pid) || !tagged(pid, tag) {
 		return 0
 	}
 	return pid
@@ -104,8 +104,8 @@ func Forget(folders Folders, name string) error {
 	return nil
 }
 
-// Find returns all processes with the mark, in no special order.
-func Find(mark Mark) []int {
+// Find returns all processes with the tag, in no special order.
+func Find(tag Tag) []int {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil
@@ -113,20 +113,20 @@ func Find(mark Mark) []int {
 	var found []int
 	for _, entry := range entries {
 		pid, err := strconv.Atoi(entry.Name())
-		if err == nil && pid != os.Getpid() && marked(pid, mark) && Alive(pid) {
+		if err == nil && pid != os.Getpid() && tagged(pid, tag) && Alive(pid) {
 			found = append(found, pid)
 		}
 	}
 	return found
 }
 
-func marked(pid int, mark Mark) bool {
+func tagged(pid int, tag Tag) bool {
 	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil {
 		return false
 	}
 	for _, entry := range bytes.Split(content, []byte{0}) {
-		if string(entry) == string(mark) {
+		if string(entry) == string(tag) {
 			return true
 		}
 	}

@@ -12,28 +12,28 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestAProgramIsFoundByItsMarkAndStopped(t *testing.T) {
+func TestAProgramIsFoundByItsTagAndStopped(t *testing.T) {
 	if _, err := os.Stat("/proc/self/environ"); err != nil {
 		t.Skip("only Linux shows the environment of processes")
 	}
 	sleep, err := exec.LookPath("sleep")
 	require.NoError(t, err)
 	folders := Folders{Pids: t.TempDir(), Logs: t.TempDir()}
-	mark := Mark("LOCALCLUSTER_TEST=" + t.TempDir())
+	tag := Tag("LOCALCLUSTER_TEST=" + t.TempDir())
 	program := Program{Name: "sleep", Path: sleep, Arguments: []string{"100000"}}
-	require.NoError(t, Start(folders, mark, program))
+	require.NoError(t, Start(folders, tag, program))
 
 	var pid int
 	// Between fork and exec the process still shows the environment of the test.
-	require.Eventually(t, func() bool { pid = Running(folders, mark, "sleep"); return pid != 0 }, 10*time.Minute, 10*time.Millisecond)
-	require.Equal(t, []int{pid}, Find(mark))
+	require.Eventually(t, func() bool { pid = Running(folders, tag, "sleep"); return pid != 0 }, 10*time.Minute, 10*time.Millisecond)
+	require.Equal(t, []int{pid}, Find(tag))
 	require.True(t, RunsAs(pid, program))
 	program.Arguments = []string{"100000", "1"}
 	require.False(t, RunsAs(pid, program), "it would be started with other arguments now")
-	require.Zero(t, Running(folders, mark+"x", "sleep"), "a pid without our mark is somebody else's")
+	require.Zero(t, Running(folders, tag+"x", "sleep"), "a pid without our tag is somebody else's")
 	require.NoError(t, Stop(t.Context(), []int{pid}, 5*time.Second))
-	require.Zero(t, Running(folders, mark, "sleep"))
-	require.Empty(t, Find(mark))
+	require.Zero(t, Running(folders, tag, "sleep"))
+	require.Empty(t, Find(tag))
 }
 
 func TestAReusedPidIsNotOurs(t *testing.T) {

@@ -1,4 +1,4 @@
-// Package report draws the life of a job, and the jobs of a sweep, each as one HTML file. The file needs no network and no script: it can be
+// Package page draws the life of a job, and the jobs of a sweep, each as one HTML file. The file needs no network and no script: it can be
 // kept, sent and printed. All of it is pure, but for read.go.
 //
 // What is shown is what the job's status, its pods and its events tell. Where they tell nothing, the drawing says so. The program's words
@@ -9,7 +9,7 @@
 //   - lane.go says what the time of the job as a whole was spent on, from status.time and status.history.
 //   - replicas.go says what each replica did, from the pods that are still there, and which failures are known of it.
 //   - bands.go has neighbours share a row, in a job of many replicas. So 20,000 replicas have as many rows as 100.
-//   - timeline.go puts both on a time axis; account.go, chart.go, steps.go and failures.go are the other parts of the page.
+//   - timeline.go puts both on a time axis; time_spent.go, chart.go, steps.go and failures.go are the other parts of the page.
 //   - draw.go and pages.go write the pages. html.go escapes what they write, and has the policy that allows the style sheet and nothing else.
 //
 // # Why no library draws it
@@ -22,4 +22,4 @@
 // html/template makes this program larger by 12.8 MB, a third: it finds methods by their names, so that the linker must keep those of all types. What it
 // knows more than html.EscapeString are scripts, style and addresses. The page has none of these to fill in: values are text, or stand in quoted
 // attributes. Tests hold that: they read the page as a browser does, and allow only elements and attributes that they list.
-package report
+package page

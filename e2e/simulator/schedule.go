@@ -15,8 +15,8 @@ type Deviation struct {
 
 func (d Deviation) String() string { return fmt.Sprintf("%d:%d", d.At, d.Outcome) }
 
-// course is a life of a scope: all choices have their healthy outcome, except those of a list.
-type course struct {
+// schedule is a life of a scope: all choices have their healthy outcome, except those of a list.
+type schedule struct {
 	deviations []Deviation // by their choices
 	trace      []int       // how many outcomes each choice had
 	rare       bool        // what is rare is a choice, too
@@ -26,23 +26,23 @@ type course struct {
 }
 
 // take returns which of n outcomes a choice has.
-func (c *course) take(n int) int {
-	if c.calm || n == 1 {
+func (s *schedule) take(n int) int {
+	if s.calm || n == 1 {
 		return 0
 	}
-	at := len(c.trace)
-	c.trace = append(c.trace, n)
-	if len(c.deviations) == 0 || c.deviations[0].At != at {
+	at := len(s.trace)
+	s.trace = append(s.trace, n)
+	if len(s.deviations) == 0 || s.deviations[0].At != at {
 		return 0
 	}
-	d := c.deviations[0]
-	c.deviations = c.deviations[1:]
+	d := s.deviations[0]
+	s.deviations = s.deviations[1:]
 	if d.Outcome >= n {
-		c.unfit = fmt.Sprintf("choice %d has the outcomes 0 to %d, and not %d", at, n-1, d.Outcome)
+		s.unfit = fmt.Sprintf("choice %d has the outcomes 0 to %d, and not %d", at, n-1, d.Outcome)
 		return 0
 	}
-	if c.tell != nil {
-		c.tell("DEVIATION: choice %d, %s, takes outcome %d of 0 to %d", at, site(), d.Outcome, n-1)
+	if s.tell != nil {
+		s.tell("DEVIATION: choice %d, %s, takes outcome %d of 0 to %d", at, site(), d.Outcome, n-1)
 	}
 	return d.Outcome
 }
@@ -53,7 +53,7 @@ func site() string {
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
 	for {
 		f, more := frames.Next()
-		if name := filepath.Base(f.File); !more || name != "tape.go" && name != "course.go" {
+		if name := filepath.Base(f.File); !more || name != "tape.go" && name != "schedule.go" {
 			return fmt.Sprintf("%s:%d (%s)", name, f.Line, f.Function[strings.LastIndex(f.Function, ".")+1:])
 		}
 	}

@@ -1,4 +1,4 @@
-package report
+package page
 
 // Drawings, as SVG within a page.
 
@@ -7,7 +7,7 @@ func (m *markup) swatch(is string) {
 }
 
 func (m *markup) badge(is string) {
-	m.put(`<svg width="16" height="14" aria-hidden="true"><circle class="mark %s" cx="8" cy="7" r="6.5"/><text class="letter" x="8" y="10.5">%s</text></svg>`, is, is)
+	m.put(`<svg width="16" height="14" aria-hidden="true"><circle class="badge %s" cx="8" cy="7" r="6.5"/><text class="letter" x="8" y="10.5">%s</text></svg>`, is, is)
 }
 
 // drawing begins a drawing, with what it is and what it shows for those who do not see it.
@@ -48,7 +48,7 @@ func (m *markup) life(t *Timeline) {
 	}
 	for _, r := range t.Rows {
 		for _, k := range r.Badges {
-			m.put("<circle class=\"mark %s\" cx=\"%s\" cy=\"%s\" r=\"6.5\"><title>%s</title></circle>", k.Letter, k.X, k.Y, k.Title)
+			m.put("<circle class=\"badge %s\" cx=\"%s\" cy=\"%s\" r=\"6.5\"><title>%s</title></circle>", k.Letter, k.X, k.Y, k.Title)
 			m.put("<text class=\"letter\" x=\"%s\" y=\"%s\">%s<title>%s</title></text>\n", k.X, k.Text, k.Letter, k.Title)
 		}
 	}
@@ -62,16 +62,16 @@ func (m *markup) row(r *Row) {
 	m.put("<text class=\"small\" x=\"%s\" y=\"%s\">%s<title>%s</title></text>\n", lineLeft+lineWidth+8, r.Text, r.Now, r.Title)
 }
 
-func (m *markup) account(a *TimeAccount) {
+func (m *markup) timeSpent(a *TimeSpent) {
 	m.put("<figure>\n")
-	m.drawing("account", a.Bar.Width, a.Bar.Height, "What the time was spent on", a.Desc)
+	m.drawing("time-spent", a.Bar.Width, a.Bar.Height, "What the time was spent on", a.Desc)
 	m.bar(a)
 	m.put("</svg>\n</figure>\n<p class=\"soft\">%s in all; goodput %s", a.Total, a.Goodput)
 	m.putIf(", %s of the training was spent on steps that had been done before", a.Recomputed)
 	if a.Unknown {
 		m.put(", how many steps were done again is not known")
 	}
-	m.putIf(". Of the account: %s", a.Basis)
+	m.putIf(". %s", a.Basis)
 	m.put(".</p>\n")
 	columns := []string{"spent on", "#time", "#share"}
 	if a.Devices {
@@ -88,8 +88,8 @@ func (m *markup) account(a *TimeAccount) {
 	m.endTable()
 }
 
-// bar draws an account.
-func (m *markup) bar(a *TimeAccount) {
+// bar draws what time was spent on.
+func (m *markup) bar(a *TimeSpent) {
 	for _, p := range a.Parts {
 		m.put("<path class=\"s %s\" d=\"M%s %sh%sv%sh-%sz\"><title>%s</title></path>\n", p.Is, p.X, a.Bar.Top, p.Width, a.Bar.Tall, p.Width, p.Title)
 	}
@@ -119,7 +119,7 @@ func (m *markup) chart(c *Chart) {
 	m.put("<text class=\"small mid\" x=\"%s\" y=\"%s\" dy=\"34\">%s</text>\n</svg>\n</figure>\n", c.Middle, c.Bottom, c.XName)
 }
 
-// SVG returns the picture of a job whose time has an account, which stands by itself.
+// SVG returns the picture of a job of which is known what its time was spent on. It stands by itself.
 func (p *Page) SVG() string {
 	m, t := &markup{}, p.Timeline
 	type key struct {
@@ -135,7 +135,7 @@ func (p *Page) SVG() string {
 	}
 	top := t.Height + 8
 	bar := top + px((len(legend)+2)/3)*18 + 6
-	m.drawing("picture", pageWidth+20, bar+p.Account.Bar.Height+6, p.Title, t.Desc+" "+p.Account.Desc)
+	m.drawing("picture", pageWidth+20, bar+p.TimeSpent.Bar.Height+6, p.Title, t.Desc+" "+p.TimeSpent.Desc)
 	m.put("<style>")
 	m.WriteString(stylesheet)
 	m.put("</style>\n")
@@ -148,8 +148,8 @@ func (p *Page) SVG() string {
 		k.draw(k.Is)
 		m.put("<text class=\"small\" x=\"28\" y=\"10.5\">%s</text></svg>\n", k.Words)
 	}
-	m.put("<svg x=\"10\" y=\"%s\" width=\"%s\" height=\"%s\">", bar, p.Account.Bar.Width, p.Account.Bar.Height)
-	m.bar(p.Account)
+	m.put("<svg x=\"10\" y=\"%s\" width=\"%s\" height=\"%s\">", bar, p.TimeSpent.Bar.Width, p.TimeSpent.Bar.Height)
+	m.bar(p.TimeSpent)
 	m.put("</svg>\n</svg>\n")
 	return m.whole()
 }

@@ -1,4 +1,4 @@
-package report
+package page
 
 import (
 	"fmt"
@@ -103,11 +103,11 @@ func (in *Input) unknown(lane []span) string {
 	case !slices.ContainsFunc(lane, func(s span) bool { return s.is == stateUnknown }):
 		return ""
 	case in.Family.Status().Time == nil:
-		return "The operator has kept no account of this job's time."
+		return "The operator has not kept what this job's time was spent on."
 	case in.History == nil:
 		return "The status has sums of the job's time, and no list of when what came: before the interval that goes on, nothing is drawn."
 	default:
-		return "The status lists the last events of the job's time. What came before is in the account, and not drawn."
+		return "The status lists the last events of the job's time. What came before is in the sums of time spent, and not drawn."
 	}
 }
 

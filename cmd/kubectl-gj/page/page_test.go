@@ -1,4 +1,4 @@
-package report
+package page
 
 import (
 	"bytes"
@@ -182,7 +182,7 @@ func TestThePageOfAThousandReplicas(t *testing.T) {
 		drawn := Of(in).Timeline.Rows
 		require.Len(t, drawn, 10, "five replicas of which the status tells, and those between")
 		require.Equal(t, "worker-[1-98]", drawn[1].Name)
-		require.LessOrEqual(t, strings.Count(text, `class="mark`), 10*(int(lineWidth)/int(merged)+1))
+		require.LessOrEqual(t, strings.Count(text, `class="badge`), 10*(int(lineWidth)/int(merged)+1))
 		require.Contains(t, text, "replicas failed, too")
 	}
 }
@@ -193,7 +193,7 @@ func TestPagesOfLittle(t *testing.T) {
 	job := &v1beta1.PyTorchTrainingJob{ObjectMeta: metav1.ObjectMeta{Name: "mnist", Namespace: "ns", CreationTimestamp: metav1.NewTime(kerneltest.Start)}}
 	text := pageOf(t, &Input{Family: jobs.NewFamily(kind, job, nil, nil), Now: kerneltest.Start})
 	require.Contains(t, text, "nothing of it was started")
-	require.Contains(t, text, "no account of the time")
+	require.Contains(t, text, "does not say what the time was spent on")
 	require.Contains(t, text, "neither a step nor a loss")
 
 	in := night(t)

@@ -1,4 +1,4 @@
-package report
+package page
 
 import (
 	"cmp"
@@ -32,14 +32,14 @@ type Page struct {
 	// Facts are what there is to say in a few words.
 	Facts []Fact
 	// Why says in a paragraph what the job waits for or died of; Do says what to do.
-	Why, Do  string
-	Timeline *Timeline
-	Account  *TimeAccount
-	First    *FirstFailure
-	Failures []FailureRow
-	Between  *Between
-	Progress Progress
-	Events   []EventRow
+	Why, Do   string
+	Timeline  *Timeline
+	TimeSpent *TimeSpent
+	First     *FirstFailure
+	Failures  []FailureRow
+	Between   *Between
+	Progress  Progress
+	Events    []EventRow
 }
 
 // Fact is a name with a value.
@@ -51,7 +51,7 @@ func Of(in *Input) *Page {
 	answer := why.Of(f, in.Now)
 	p := &Page{
 		Job: f.Title(), Namespace: f.Job.GetNamespace(), Phase: cmp.Or(string(f.Phase()), "Unseen"), Why: answer.Why, Do: answer.Do,
-		Account: timeAccountOf(s.Time, in.Now), First: firstOf(f), Failures: failuresOf(f), Between: in.between(), Progress: in.progress(), Events: eventsOf(in.Events),
+		TimeSpent: timeSpentOf(s.Time, in.Now), First: firstOf(f), Failures: failuresOf(f), Between: in.between(), Progress: in.progress(), Events: eventsOf(in.Events),
 	}
 	p.Frame = frame(f.Title()+" in "+f.Job.GetNamespace(), in.Now)
 	p.Timeline = in.timeline()

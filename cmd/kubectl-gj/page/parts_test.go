@@ -1,4 +1,4 @@
-package report
+package page
 
 import (
 	"math"
@@ -25,9 +25,9 @@ func TestLaterLayersCoverEarlierOnes(t *testing.T) {
 	require.Empty(t, paint([]span{{minute(9), minute(9), "a"}}, minute(0), minute(8)))
 }
 
-// withTime returns a job with an account, and a history.
-func withTime(account *v1beta1.JobTime, h *v1beta1.History) *Input {
-	job := &v1beta1.GenericJob{Status: v1beta1.GenericJobStatus{Time: account}}
+// withTime returns a job whose status says what its time was spent on, and has a history.
+func withTime(spent *v1beta1.JobTime, h *v1beta1.History) *Input {
+	job := &v1beta1.GenericJob{Status: v1beta1.GenericJobStatus{Time: spent}}
 	return &Input{Family: &jobs.Family{Kind: jobs.ByKind(v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob)), Job: job, GenericJob: job}, History: h}
 }
 
@@ -47,8 +47,8 @@ func TestTheLaneOfAJob(t *testing.T) {
 	require.Equal(t, span{minute(0), minute(20), stateUnknown}, withTime(&v1beta1.JobTime{Since: meta(0)}, h).lane(minute(0), minute(60))[0])
 }
 
-// The lane and the account tell the same: each second of the night is in both, with the same cause.
-func TestTheLaneIsTheAccount(t *testing.T) {
+// The lane and the time spent tell the same: each second of the night is in both, with the same cause.
+func TestTheLaneIsTheTimeSpent(t *testing.T) {
 	in := night(t)
 	from, to := in.window()
 	sums := map[v1beta1.TimeCause]int64{}
@@ -61,17 +61,17 @@ func TestTheLaneIsTheAccount(t *testing.T) {
 	}
 }
 
-func TestTheAccountSaysHowSureItIs(t *testing.T) {
-	account := &v1beta1.JobTime{TimeShares: v1beta1.TimeShares{Total: 1000, Productive: 722, Starting: 278}}
+func TestTheTimeSpentSaysHowSureItIs(t *testing.T) {
+	spent := &v1beta1.JobTime{TimeShares: v1beta1.TimeShares{Total: 1000, Productive: 722, Starting: 278}}
 	says := func() string {
 		m := &markup{}
-		m.account(timeAccountOf(account, minute(0)))
+		m.timeSpent(timeSpentOf(spent, minute(0)))
 		return m.String()
 	}
 	require.Contains(t, says(), "goodput 72.2 %.")
-	account.RecomputedAtLeast = true
+	spent.RecomputedAtLeast = true
 	require.Contains(t, says(), "goodput at most 72.2 %, how many steps were done again is not known")
-	account.Recomputed = 22
+	spent.Recomputed = 22
 	require.Contains(t, says(), "goodput at most 70.0 %, at least 22 s of the training was spent on steps that had been done before")
 	require.NotContains(t, says(), "not known")
 }

@@ -1,4 +1,4 @@
-package report
+package page
 
 // HTML returns the page of a job.
 func (p *Page) HTML() string {
@@ -12,10 +12,10 @@ func (p *Page) HTML() string {
 			m.put("<p>The job has no GenericJob yet: nothing of it was started.</p>\n")
 		}
 		m.put("<h2>What the time was spent on</h2>\n")
-		if p.Account != nil {
-			m.account(p.Account)
+		if p.TimeSpent != nil {
+			m.timeSpent(p.TimeSpent)
 		} else {
-			m.put("<p>The status has no account of the time.</p>\n")
+			m.put("<p>The status does not say what the time was spent on.</p>\n")
 		}
 		if p.Between != nil {
 			m.between(p.Between)

@@ -1,4 +1,4 @@
-package report
+package page
 
 import (
 	"fmt"
@@ -59,17 +59,17 @@ func (r row) now() string {
 		return r.replicas[0].now
 	}
 	count := map[string]int{}
-	var order []string
+	var phases []string
 	for _, one := range r.replicas {
 		if count[one.now]++; count[one.now] == 1 {
-			order = append(order, one.now)
+			phases = append(phases, one.now)
 		}
 	}
-	slices.SortStableFunc(order, func(a, b string) int { return count[b] - count[a] })
-	for i, phase := range order {
-		order[i] = fmt.Sprintf("%d %s", count[phase], phase)
+	slices.SortStableFunc(phases, func(a, b string) int { return count[b] - count[a] })
+	for i, phase := range phases {
+		phases[i] = fmt.Sprintf("%d %s", count[phase], phase)
 	}
-	return strings.Join(order, ", ")
+	return strings.Join(phases, ", ")
 }
 
 // height returns the height of the row: a band has more, the more replicas it has.

@@ -86,7 +86,7 @@ func sums(by func(piece) string) map[string]float64 {
 // names are what time.md calls the causes.
 var names = map[v1beta1.TimeCause]string{v1beta1.TimeLostToRestart: "lost.restart", v1beta1.TimeLostToDisruption: "lost.disruption"}
 
-func TestOurAccount(t *testing.T) {
+func TestOurTimeSpent(t *testing.T) {
 	job := ours()
 	is := job.Status.Time
 	require.Equal(t, v1beta1.JobSucceeded, job.Status.Phase)
@@ -148,10 +148,10 @@ func TestTheirAccount(t *testing.T) {
 	require.InDelta(t, total, is.Total, 0.001)
 	require.InDelta(t, want[productive]/total, is.Goodput, 0.0001)
 	require.Equal(t, 2, is.Disruptions, "they count failures, too")
-	t.Logf("both accounts of one job:\n%s", table(ours().Status.Time.Goodput))
+	t.Logf("our time spent, and their account:\n%s", table(ours().Status.Time.Goodput))
 }
 
-// table is the life with both accounts of it.
+// table is the life with our time spent and their account.
 func table(goodput string) string {
 	var b strings.Builder
 	total, seen, good := 0, 0, 0
@@ -181,7 +181,7 @@ func table(goodput string) string {
 // writeTable compares the table of kernel/time.md with this, or writes it.
 func writeTable(t *testing.T, goodput string) {
 	t.Helper()
-	const begins, ends = "<!-- The table is written by `make test-goodput UPDATE=-update`. -->\n\n", "\n<!-- The end of the table of accounts. -->"
+	const begins, ends = "<!-- The table is written by `make test-goodput UPDATE=-update`. -->\n\n", "\n<!-- The end of the table. -->"
 	root, err := testenv.Root()
 	require.NoError(t, err)
 	file := filepath.Join(root, "kernel", "time.md")

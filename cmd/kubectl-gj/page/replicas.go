@@ -1,4 +1,4 @@
-package report
+package page
 
 import (
 	"slices"
@@ -67,7 +67,7 @@ func branches(b tree.Branch) (out []tree.Branch) {
 	return out
 }
 
-// ran returns the spans in which the account says that all replicas ran, or had finished. Before the job had the size that it has now, nobody knows of
+// ran returns the spans in which the time spent says that all replicas ran, or had finished. Before the job had the size that it has now, nobody knows of
 // which replicas that is true.
 func (in *Input) ran(lane []span) (out []span) {
 	var sized time.Time

@@ -1,4 +1,4 @@
-package report
+package page
 
 import (
 	"context"
@@ -120,7 +120,7 @@ func TestThePageOfOneJob(t *testing.T) {
 }
 
 // Two badges in the row of one replica are not two replicas.
-func TestMarksOfOneReplicaThatAreNear(t *testing.T) {
+func TestBadgesOfOneReplicaThatAreNear(t *testing.T) {
 	in := night(t)
 	in.Family.GenericJob.Status.Failures = nil
 	for i := range 3 {

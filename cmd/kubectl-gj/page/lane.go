@@ -1,4 +1,4 @@
-package report
+package page
 
 import (
 	"slices"
@@ -67,7 +67,7 @@ func within(t, from, to time.Time) time.Time {
 }
 
 // lane says what the time of the job as a whole was spent on. Where the history begins late, or is not kept, the time before is unknown: its
-// sums are in the account, and nothing tells when it was.
+// sums are kept, and nothing tells when it was.
 func (in *Input) lane(from, to time.Time) []span {
 	t := in.Family.Status().Time
 	layers := []span{{from, to, stateUnknown}}

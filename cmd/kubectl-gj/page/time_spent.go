@@ -1,4 +1,4 @@
-package report
+package page
 
 import (
 	"fmt"
@@ -9,8 +9,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/status"
 )
 
-// TimeAccount is what the job's time was spent on.
-type TimeAccount struct {
+// TimeSpent is what the job's time was spent on.
+type TimeSpent struct {
 	Total, Goodput, Basis, Recomputed, Desc string
 	// Unknown says that steps may have been done again of which nobody knows how many.
 	Unknown bool
@@ -20,7 +20,7 @@ type TimeAccount struct {
 	Bar     Bar
 }
 
-// Bar are the measures of the account's drawing.
+// Bar are the measures of its drawing.
 type Bar struct{ Width, Height, Top, Tall, Text px }
 
 // Part is the time of one cause.
@@ -34,16 +34,16 @@ type Part struct {
 
 // bases say what shows that replicas train, by status.time.basis.
 var bases = map[v1beta1.TimeBasis]string{
-	v1beta1.TimeBasisSteps:     "steps that the code prints show that replicas which run also train",
-	v1beta1.TimeBasisHeartbeat: "a heartbeat shows that replicas which run also train",
-	v1beta1.TimeBasisRunning:   "replicas that run count as training: the job has no heartbeat, and its code tells no steps",
+	v1beta1.TimeBasisSteps:     "Steps that the code prints show that replicas which run also train",
+	v1beta1.TimeBasisHeartbeat: "A heartbeat shows that replicas which run also train",
+	v1beta1.TimeBasisRunning:   "Replicas that run count as training: the job has no heartbeat, and its code tells no steps",
 }
 
-// parts is the order of the account's parts.
+// parts is the order of what time was spent on.
 var parts = append([]v1beta1.TimeCause{v1beta1.TimeProductive}, append(losses, v1beta1.TimeQueued, v1beta1.TimeStarting, v1beta1.TimePaused)...)
 
-// timeAccountOf returns what an account says until now; nil if there is none.
-func timeAccountOf(t *v1beta1.JobTime, now time.Time) *TimeAccount {
+// timeSpentOf returns what the status says of it until now; nil if it says nothing.
+func timeSpentOf(t *v1beta1.JobTime, now time.Time) *TimeSpent {
 	if t == nil {
 		return nil
 	}
@@ -51,7 +51,7 @@ func timeAccountOf(t *v1beta1.JobTime, now time.Time) *TimeAccount {
 	if shares.Total <= 0 {
 		return nil
 	}
-	a := &TimeAccount{Total: jobs.Spell(shares.Total), Goodput: percent(max(0, shares.Productive-t.Recomputed), shares.Total), Basis: bases[t.Basis],
+	a := &TimeSpent{Total: jobs.Spell(shares.Total), Goodput: percent(max(0, shares.Productive-t.Recomputed), shares.Total), Basis: bases[t.Basis],
 		Bar: Bar{Width: pageWidth, Height: 46, Top: 4, Tall: 38, Text: 28}}
 	if t.Recomputed > 0 {
 		a.Recomputed = jobs.Spell(t.Recomputed)
