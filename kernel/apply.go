@@ -76,7 +76,7 @@ func (w *writtenRestarts) add(l *ledger.Ledger, e end) {
 	root := e.root()
 	numbers := podstate.NumbersOf(e.pod.Pod)
 	restarted := status.Restart{
-		Ledger: l, Account: e.account, Rank: e.rank, Counted: e.isCounted(), HangsToo: e.inCountedHang, Why: root.why, Rule: e.rule,
+		Ledger: l, Account: e.account, Rank: e.rank, Counted: e.isCounted(), InCountedHang: e.inCountedHang, Why: root.why, Rule: e.rule,
 		InPod: e.state == podstate.FailedInPod && !l.IsObsolete(e.account, e.rank, numbers.Attempt, numbers.JobAttempt),
 	}
 	event := restarted.Event()

@@ -69,6 +69,7 @@
 //	incident.go               decide, apply                which failures belong together               first_failure_age_test.go
 //	kueue.go                  decide, act                  the queue of Kueue                           kueue_test.go
 //	late_failures.go          apply, act                   ends that are told too late to count         first_failure_test.go
+//	misplaced_ranks.go        tell                         pods that Kueue has not placed by rank       kueue_order_test.go
 //	no_progress.go            record, tell, the caller     failures in a row without a newer step       no_progress_test.go
 //	order.go                  act                          orders of pods that restart in place         inplace_test.go
 //	outcomes.go               record                       what the ends of pods mean                   outcomes_test.go
@@ -84,7 +85,6 @@
 //	silent_scheduler.go       apply                        schedulers that do not run                   gang_test.go
 //	stop_together.go          record                       stopTogether                                 signs_test.go
 //	time.go                   decide, apply                what time is spent on                        time_test.go
-//	unordered.go              tell                         pods that Kueue has not placed by rank       kueue_order_test.go
 //	weight.go                 the caller                   how much memory a plan takes                 bounded_test.go
 //	world.go                  all                          World and Decision                           hostile_test.go
 //

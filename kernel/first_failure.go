@@ -97,7 +97,7 @@ func untilCause(job *v1beta1.GenericJob, replicas *roster.Roster, ended []end, d
 // firstFailure returns the first failure, as far as this reconcile knows; nil if there is none. Before is the summary that the status still has, if the
 // new one differs from it; otherwise "".
 func firstFailure(w World, l *ledger.Ledger, replicas *roster.Roster, o *outcomes, over bool) (first *v1beta1.FirstFailure, before string) {
-	if o.uncountedFor > 0 || isLongOver(w) { // failures that wait to be counted are not recorded yet
+	if o.waitsFor > 0 || isLongOver(w) { // failures that wait to be counted are not recorded yet
 		return w.Job.Status.FirstFailure, ""
 	}
 	ended := o.ended

@@ -48,8 +48,8 @@ func comparesSteps(job *v1beta1.GenericJob) bool {
 	return p != nil && p.NoProgress != nil && spec.WhyNoSteps(job) == ""
 }
 
-// StepPod returns the pod to ask for its highest step; nil if none is to be asked. Code of another replica has just failed, and its own still runs.
-func StepPod(w World) *corev1.Pod {
+// FurthestPod returns the pod to ask for its highest step; nil if none is to be asked. Code of another replica has just failed, and its own still runs.
+func FurthestPod(w World) *corev1.Pod {
 	if !comparesSteps(w.Job) || w.Job.Status.CompletionTime != nil || barrier.IsClosed(w.Job) || !hasJustFailed(w) {
 		return nil
 	}
@@ -93,7 +93,7 @@ func furthestOf(w World, replicas *roster.Roster, ended []end) (f furthest) {
 	if pod == nil || pod.Status.Phase != corev1.PodRunning || pod.DeletionTimestamp != nil || podstate.Address(pod) == "" {
 		return f
 	}
-	if r := w.StepReport; r.Pod == string(pod.UID) && r.Attempt == podstate.NumbersOf(pod).CodeAttempt() {
+	if r := w.FurthestReport; r.Pod == string(pod.UID) && r.Attempt == podstate.NumbersOf(pod).CodeAttempt() {
 		f.step, f.known = stepOf(r.Furthest)
 	} else {
 		f.wait = stepWithin

@@ -24,8 +24,8 @@ type outcomes struct {
 	noProgress      *v1beta1.NoProgressStatus // what status.noProgress is from now on
 	hang            hang                      // the hang that the status knows: some of these ends may belong to it
 	running         running                   // the replicas that run, in a job that does not train yet
-	// uncountedFor is how much longer these ends wait to be counted. Meanwhile a kubelet may tell the end that they follow from.
-	uncountedFor time.Duration
+	// waitsFor is how much longer these ends wait to be counted. Meanwhile a kubelet may tell the end that they follow from.
+	waitsFor time.Duration
 	// successMayVanish says that a pod of newSuccesses may be gone before its success is written. Somebody deletes it, or has removed our finalizer.
 	successMayVanish bool
 }
@@ -96,7 +96,7 @@ func recordOutcomes(w World, draft ledger.Draft, replicas *roster.Roster) outcom
 	}
 	o.ended, o.hang = ended, lastHang(job, draft.Ledger)
 	o.furthest = furthestOf(w, replicas, ended)
-	if o.uncountedFor = max(untilCause(job, replicas, ended, disturbed, now), o.untilStep(job, disturbed, now)); o.uncountedFor == 0 {
+	if o.waitsFor = max(untilCause(job, replicas, ended, disturbed, now), o.untilStep(job, disturbed, now)); o.waitsFor == 0 {
 		o.count(job, draft)
 	}
 	return o
@@ -112,7 +112,7 @@ func podStateOf(replicas *roster.Roster, t *roster.Type, rank int) (state podsta
 
 // count decides what each end counts as, and which replicas may be run again.
 func (o *outcomes) count(job *v1beta1.GenericJob, draft ledger.Draft) {
-	o.uncountedFor = 0
+	o.waitsFor = 0
 	o.applyFailurePolicy(job, draft.Ledger)
 	o.applyNoProgress(job, draft.Ledger)
 	o.hang.putFirstHangFirst(o.ended)

@@ -52,7 +52,7 @@ func lossOf(draft ledger.Draft, replicas *roster.Roster, recorded *outcomes, v v
 func firstLost(recorded *outcomes) (first *end, at time.Time) {
 	for i := range recorded.ended {
 		e := &recorded.ended[i]
-		if e.hasSucceeded() || e.account.Auxiliary || recorded.uncountedFor > 0 {
+		if e.hasSucceeded() || e.account.Auxiliary || recorded.waitsFor > 0 {
 			continue
 		}
 		if ended := trainedUntil(e); !ended.IsZero() && (at.IsZero() || ended.Before(at)) {
