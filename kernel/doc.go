@@ -82,6 +82,7 @@
 //	refused_restart_rules.go  the caller                   whether it refuses the operator's own rules  refused_restart_rules_test.go
 //	release.go                observe, act, tell           finalizers                                   pod_metadata_test.go
 //	rules.go                  decide                       the rules in their order                     rules_test.go
+//	ruling.go                 record                       what becomes of an end                       ruling_test.go
 //	silent_scheduler.go       apply                        schedulers that do not run                   gang_test.go
 //	stop_together.go          record                       stopTogether                                 signs_test.go
 //	time.go                   decide, apply                what time is spent on                        time_test.go
@@ -104,9 +105,10 @@
 //
 //   - draft.SetMissingStartTime notes when the job began, if the status does not say it. draft.BeginModeGenerationIfEdited begins a mode generation
 //     if somebody edited the spec.
-//   - recordOutcomes (outcomes.go) asks roster.State what the pod means, which asks podstate.Judge: it is Failed. Pod.FailureSentence says how the code
-//     failed. Perhaps all failures of this reconcile are hangs, or follow from the end of another replica. While another one still runs, none is
-//     counted for up to four seconds: then that end may be known, too. With noProgress they also wait for the step.
+//   - recordOutcomes (outcomes.go) asks roster.State what the pod means, which asks podstate.Judge: it is Failed. endOf (ruling.go) rules what
+//     becomes of this end. Pod.FailureSentence says how the code failed. Perhaps all failures of this reconcile are hangs, or follow from the end of
+//     another replica. While another one still runs, none is counted for up to four seconds: then that end may be known, too. With noProgress they
+//     also wait for the step.
 //   - outcomes.count (outcomes.go) calls applyFailurePolicy (failure_policy.go) and applyNoProgress (no_progress.go), which may fail the job by this
 //     failure. Then it calls applyLimits (budget.go): within its limits the replica may run again. Otherwise the draft gets that it has failed
 //     for good.

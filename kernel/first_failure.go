@@ -60,19 +60,6 @@ func firstOf(ended []end) *end {
 	return &ended[i]
 }
 
-// root returns the end that users are told about. If all replicas restart because of another end, it is that one.
-func (e end) root() end {
-	if e.restartCause != nil {
-		return *e.restartCause
-	}
-	return e
-}
-
-// isFailure reports whether a replica has failed, and not been disrupted. Under policy Always a success is counted, too, but is no failure.
-func isFailure(e *end) bool {
-	return (e.isCounted() || e.countsAs == ledger.Excepted) && !e.hasSucceeded()
-}
-
 // untilCause returns how long to wait before failures are counted. It waits if all of them follow from another replica's end, or are hangs, while some
 // replica still runs. That replica may be the cause, and its kubelet reports it soon. If it were stopped first, nobody would know why it ended.
 func untilCause(job *v1beta1.GenericJob, replicas *roster.Roster, ended []end, disturbed bool, now time.Time) time.Duration {

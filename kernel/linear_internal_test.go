@@ -49,7 +49,7 @@ func TestRejectionsAreThoseOfAnsweredEndsOncePerNode(t *testing.T) {
 	of := func(a *ledger.Account, pod, node, reason string) end {
 		status := corev1.PodStatus{Phase: corev1.PodFailed, Reason: reason}
 		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: pod, UID: types.UID(pod)}, Spec: corev1.PodSpec{NodeName: node}, Status: status}
-		return end{account: a, pod: podstate.Pod{Pod: p, Template: &corev1.PodTemplateSpec{}}, consequence: consequence{why: pod}}
+		return end{account: a, pod: podstate.Pod{Pod: p, Template: &corev1.PodTemplateSpec{}}, ruling: ruling{why: pod}}
 	}
 	const ofNode, noRoom = "SysctlForbidden", "OutOfcpu"
 	ended := []end{

@@ -168,7 +168,7 @@ func (o *outcomes) applyNoProgress(job *v1beta1.GenericJob, l *ledger.Ledger) {
 		return
 	}
 	before := o.noProgress
-	o.noProgress = o.seriesOf(l, causesFirst(failed)[0])
+	o.noProgress = o.seriesOf(l, withFirstInFront(failed)[0])
 	if o.noProgress == nil || !continuesSeries(job, before, o.noProgress) {
 		return
 	}
@@ -177,7 +177,7 @@ func (o *outcomes) applyNoProgress(job *v1beta1.GenericJob, l *ledger.Ledger) {
 		return
 	}
 	for _, e := range failed {
-		e.mayRunAgain, e.failsJob, e.rule, e.whyNoProgress = false, true, status.NoProgress, status.NoProgressFails(o.noProgress)
+		e.failJob(status.NoProgress, status.NoProgressFails(o.noProgress))
 	}
 }
 

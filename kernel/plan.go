@@ -42,7 +42,7 @@ type planning struct {
 
 	recorded      outcomes              // how replicas have ended
 	verdict       verdict.Verdict       // what is to become of the job
-	failureNode   failureNode          // the node for which the first failure counts
+	failureNode   failureNode           // the node for which the first failure counts
 	loss          loss                  // what the job loses by the ends
 	restarts      writtenRestarts       // restarts that are written into the draft
 	first         *v1beta1.FirstFailure // the failure that others followed from
@@ -85,7 +85,7 @@ func (p *planning) decide() {
 // apply writes into the draft what follows from the verdict: restarts, the first failure, an open barrier, the history. The first failure comes before the
 // barrier: once that is open, what has ended belongs to an attempt that is over.
 func (p *planning) apply() {
-	p.verdict, p.restarts = applyVerdict(p.draft, p.verdict, p.recorded.allowedRestarts, p.judge)
+	p.verdict, p.restarts = applyVerdict(p.draft, p.verdict, &p.recorded, p.judge)
 	v := p.verdict
 	if v.IsOver() || p.replicas.HaveStarted() {
 		p.draft.NoteCodeStarted()

@@ -79,7 +79,7 @@ func trainedUntil(e *end) time.Time {
 
 // causeOfLoss returns what the time is lost to, by the end of code.
 func causeOfLoss(e *end) v1beta1.TimeCause {
-	f := e.root().pod.Failure()
+	f := e.pod.Failure()
 	switch disrupted := e.countsAs == ledger.Disruption; {
 	case disrupted && (e.state == podstate.Lost || e.pod.HasLostItsNode()):
 		return v1beta1.TimeLostToNode
