@@ -115,7 +115,7 @@ func (p *planning) addFirstFailure() (counted failureNode) {
 		return counted
 	}
 	recorded := failuresOf(p.recorded.ended)
-	if len(recorded) == 0 || incidentOf(p.World, p.draft.Ledger, p.replicas, recorded).stored != nil {
+	if len(recorded) == 0 || !p.incidentOf(p.draft.Ledger, p.replicas, recorded).IsNew() {
 		return counted
 	}
 	counted.isNew = true

@@ -33,6 +33,7 @@
 //
 //	kernel    Plan and its stages; the rules; actions             knows all below
 //	barrier   restart in place: who waits, orders, held ends      not what is done
+//	incident  which failures belong together, which came first    neither limits nor rules
 //	status    what is told, in words, and when it is postponed    not what is done
 //	build     a pod, the Service, a gang scheduler's objects      neither pod states nor statuses
 //	kueue     the Workload in Kueue: made, read, reported         neither ledgers nor what pods mean
@@ -66,9 +67,7 @@
 //	gang.go                   apply, act                   groups of gang schedulers                    gang_test.go
 //	hang.go                   record                       hangs of several replicas                    hang_test.go
 //	history.go                apply                        why time was lost                            history_test.go
-//	incident.go               decide, apply                which failures belong together               first_failure_age_test.go
 //	kueue.go                  decide, act                  the queue of Kueue                           kueue_test.go
-//	late_failures.go          apply, act                   ends that are told too late to count         first_failure_test.go
 //	misplaced_ranks.go        tell                         pods that Kueue has not placed by rank       kueue_order_test.go
 //	no_progress.go            record, tell, the caller     failures in a row without a newer step       no_progress_test.go
 //	order.go                  act                          orders of pods that restart in place         inplace_test.go
@@ -122,8 +121,8 @@
 //
 //   - applyVerdict (apply.go) writes the restart into the draft: one attempt more, one restart more, perhaps a delay. From here on the pod is
 //     Superseded, or Behind if its code restarts in it. draft.NoteCodeStarted notes that code has started: from now on edits need a pause.
-//   - firstFailure (first_failure.go) says which failure came first. If that was another one than known so far, correctNodeFailures (avoid_nodes.go)
-//     counts it for its node.
+//   - firstFailure (first_failure.go) asks package incident which failure came first. If that was another one than known so far,
+//     correctNodeFailures (avoid_nodes.go) counts it for its node.
 //   - openBarrierAndFormGang (plan.go) opens the barrier if all replicas have come to it, and forms the gang.
 //   - explainLoss (history.go) and noteTime (time.go) write into the draft why the job lost time, and since when.
 //
