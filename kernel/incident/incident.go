@@ -53,7 +53,7 @@ type Incident struct {
 	newFailures int32
 }
 
-// Of returns the incident of the stored first failure, or a new one, if a failure that this reconcile has recorded does not belong to that.
+// Of returns the incident of the stored first failure. But if a failure that this reconcile has recorded does not belong to that, it returns a new one.
 func Of(in Inputs, recorded []End) Incident {
 	s := &in.Job.Status
 	i := Incident{Inputs: in, recorded: recorded, stored: s.FirstFailure, jobAttempt: s.JobAttempt, restartsTogether: in.Ledger.RestartsTogether()}
