@@ -39,8 +39,8 @@ const (
 	ForceDeletePod Verb = "ForceDeletePod"
 	// DeleteObject deletes Object, if QuotaPrecondition holds.
 	DeleteObject Verb = "DeleteObject"
-	// ReportObject writes the status of Object, if its resourceVersion is the same and QuotaPrecondition holds.
-	ReportObject Verb = "ReportObject"
+	// WriteObjectStatus writes the status of Object, if its resourceVersion is the same and QuotaPrecondition holds.
+	WriteObjectStatus Verb = "WriteObjectStatus"
 	// CreateService creates Service.
 	CreateService Verb = "CreateService"
 	// UpdateService sets the ports of an existing Service.
@@ -59,7 +59,7 @@ const (
 // two things wait for it. Pods wait for what they need from the tier before. The deletion of the job waits for everything.
 func (v Verb) Tier() int {
 	switch v {
-	case StopPod, MarkPod, ReleasePod, EndPod, OrderPod, DeletePod, ForceDeletePod, DeleteObject, ReportObject:
+	case StopPod, MarkPod, ReleasePod, EndPod, OrderPod, DeletePod, ForceDeletePod, DeleteObject, WriteObjectStatus:
 		return 0
 	case CreateService, UpdateService, ApplyObject, CreateObject:
 		return 1
@@ -94,7 +94,7 @@ func (v Verb) Words() string {
 		return "end what still runs in"
 	case DeletePod, ForceDeletePod, DeleteObject, DeleteJob:
 		return "delete"
-	case UpdateService, ReportObject:
+	case UpdateService, WriteObjectStatus:
 		return "update"
 	case ApplyObject:
 		return "apply"

@@ -19,13 +19,13 @@ type writtenRestarts struct {
 	rejected string                // that nodes keep rejecting the pods of a replica; "" if they do not
 }
 
-// applyVerdict writes into the ledger what follows from a verdict: pending restarts, the run mode, the start time. It returns another verdict if the
-// ledger has become too large to be stored: such a job fails. It does nothing to the cluster.
-func applyVerdict(draft ledger.Draft, v verdict.Verdict, pending []end, judge podstate.Judge) (verdict.Verdict, writtenRestarts) {
+// applyVerdict writes into the ledger what follows from a verdict: the restarts that the limits allow, the run mode, the start time. It returns another
+// verdict if the ledger has become too large to be stored: such a job fails. It does nothing to the cluster.
+func applyVerdict(draft ledger.Draft, v verdict.Verdict, o *outcomes, judge podstate.Judge) (verdict.Verdict, writtenRestarts) {
 	if v.IsOver() {
 		return v, writtenRestarts{}
 	}
-	written := startOver(draft, pending, judge) // before the mode changes: what ended under the old one counts by its rules
+	written := startOver(draft, o, judge) // before the mode changes: what ended under the old one counts by its rules
 	if full := draft.CloseIfFull(judge.Now); full != nil {
 		return verdict.Verdict{Course: verdict.Fail, Reason: v1beta1.ReasonLedgerFull, Message: status.LedgerFull(full)}, written
 	}
@@ -40,9 +40,9 @@ func applyVerdict(draft ledger.Draft, v verdict.Verdict, pending []end, judge po
 
 // startOver carries out restarts in the ledger. The pods that have ended are then Superseded, or Behind if their code
 // restarts in them.
-func startOver(draft ledger.Draft, pending []end, judge podstate.Judge) writtenRestarts {
+func startOver(draft ledger.Draft, o *outcomes, judge podstate.Judge) writtenRestarts {
 	var written writtenRestarts
-	for _, e := range pending {
+	for _, e := range o.allowedRestarts {
 		failedInPod := e.state == podstate.FailedInPod
 		if failedInPod {
 			noteExit(draft, e)
@@ -53,7 +53,11 @@ func startOver(draft ledger.Draft, pending []end, judge podstate.Judge) writtenR
 		if (e.state == podstate.Stranded || leavesNode) && !draft.BarrierIsOpen() { // this pod must not be awaited at the barrier
 			draft.ReplacePod(e.account, e.rank)
 		}
-		written.add(draft.Ledger, e)
+		told := &e
+		if o.toldInstead != nil {
+			told = o.toldInstead
+		}
+		written.add(draft.Ledger, &e, told)
 	}
 	return written
 }
@@ -71,24 +75,23 @@ func livedFor(draft ledger.Draft, e end, judge podstate.Judge) time.Duration {
 	return lived
 }
 
-// add notes what users are told of a restart that the ledger has already.
-func (w *writtenRestarts) add(l *ledger.Ledger, e end) {
-	root := e.root()
+// add notes what users are told of a restart after an end, which the ledger has already. They hear that its reason is the end told.
+func (w *writtenRestarts) add(l *ledger.Ledger, e, told *end) {
 	numbers := podstate.NumbersOf(e.pod.Pod)
 	restarted := status.Restart{
-		Ledger: l, Account: e.account, Rank: e.rank, Counted: e.isCounted(), HangsToo: e.inCountedHang, Why: root.why, Rule: e.rule,
+		Ledger: l, Account: e.account, Rank: e.rank, Counted: e.isCounted(), InCountedHang: e.inCountedHang, Why: told.why, Rule: e.rule,
 		InPod: e.state == podstate.FailedInPod && !l.IsObsolete(e.account, e.rank, numbers.Attempt, numbers.JobAttempt),
 	}
 	event := restarted.Event()
-	event.Replica, event.Pod, event.UID = fmt.Sprintf("%s-%d", root.account.Type, root.rank), root.pod.Name, root.pod.UID
-	event.Node = root.pod.Spec.NodeName
+	event.Replica, event.Pod, event.UID = fmt.Sprintf("%s-%d", told.account.Type, told.rank), told.pod.Name, told.pod.UID
+	event.Node = told.pod.Spec.NodeName
 	event.Attempt = l.Attempt(e.account, e.rank)
 	w.events = append(w.events, event)
 	if streak := e.account.Streak(e.rank); streak >= status.OftenRejected && e.countsAs == ledger.Disruption && e.pod.WasRejected() {
 		w.rejected = status.OftenRejectedPod(e.why, streak, e.pod.Status.Message)
 	}
-	if isFailure(&e) {
-		w.failures = append(w.failures, restarted.Failure(root.pod.FailureWithCause()))
+	if isFailure(e) {
+		w.failures = append(w.failures, restarted.Failure(told.pod.FailureWithCause()))
 	}
 }
 

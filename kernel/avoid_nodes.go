@@ -21,8 +21,8 @@ import (
 // Nodes that the job's new pods avoid. Of an incident only the first failure counts, for the node on which it came. Which failure was first may become
 // known late. Then it counts for the node of that one, and no longer for the other.
 
-// incidentNode is the node for which the first failure of an incident counts, as far as the ends of this reconcile tell.
-type incidentNode struct {
+// failureNode is the node for which the first failure of an incident counts, as far as the ends of this reconcile tell.
+type failureNode struct {
 	isNew bool   // the incident begins in this reconcile
 	node  string // "" if the failure follows from the end of another replica
 }
@@ -47,12 +47,12 @@ func nodeFailure(node string, reason v1beta1.AvoidReason, message string) ledger
 
 // countNodeFailures writes into the draft what the recorded ends say against nodes, and which nodes new pods avoid from now on. A job that is over
 // creates no pods, so it avoids no further nodes.
-func (p *planning) countNodeFailures() (counted incidentNode) {
+func (p *planning) countNodeFailures() (counted failureNode) {
 	if was := &p.Job.Status; was.CompletionTime != nil || !spec.Avoidance(p.Job).AvoidsLost && len(was.AvoidedNodes)+len(was.NodeFailures) == 0 {
 		return counted
 	}
 	p.noteNodes()
-	if p.recorded.uncountedFor == 0 {
+	if p.recorded.waitsFor == 0 {
 		for _, node := range rejections(&p.recorded, p.draft.RestartsTogether()) {
 			p.draft.AddNodeFailure(node, p.Now)
 		}
@@ -110,12 +110,12 @@ func rejections(o *outcomes, whole bool) (list []ledger.NodeFailure) {
 }
 
 // addFirstFailure counts the first failure of a new incident for its node.
-func (p *planning) addFirstFailure() (counted incidentNode) {
+func (p *planning) addFirstFailure() (counted failureNode) {
 	if !spec.Avoidance(p.Job).Counts {
 		return counted
 	}
 	recorded := failuresOf(p.recorded.ended)
-	if len(recorded) == 0 || incidentOf(p.World, p.draft.Ledger, p.replicas, recorded).stored != nil {
+	if len(recorded) == 0 || !p.incidentOf(p.draft.Ledger, p.replicas, recorded).IsNew() {
 		return counted
 	}
 	counted.isNew = true
@@ -174,7 +174,7 @@ func typeOf(replicas *roster.Roster, pod string) string {
 }
 
 // corrected returns the node for which the first failure was counted, and the node for which it counts by what is known now.
-func (s incidentNode) corrected(stored, first *v1beta1.FirstFailure, ended []end) (before, node string) {
+func (s failureNode) corrected(stored, first *v1beta1.FirstFailure, ended []end) (before, node string) {
 	isOther := first != nil && (stored == nil || first.Pod != stored.Pod || !first.Time.Equal(stored.Time))
 	switch {
 	case s.isNew && first != nil:

@@ -13,12 +13,14 @@ import (
 // came earlier stays final: what one reconcile sees together has the same result as what several see one by one. If a rule fails the job by an end
 // of that second, that end stays final, too.
 //
-// It judges copies. What joinIfIncluded changes is in pending and final, and not in ended. There an end in a counted hang is still a failure, and
+// It judges copies. What joinCountedHang changes is in pending and final, and not in ended. There an end in a counted hang is still a failure, and
 // may be the first one.
 func applyLimits(draft ledger.Draft, ended []end, h hang) (pending, final []end) {
 	budget := draft.SharedRestartsLeft()
 	for _, e := range ended {
-		h.joinIfIncluded(&e)
+		if h.includes(&e) {
+			e.joinCountedHang()
+		}
 		if !e.mayRunAgain || e.isCounted() && budget == 0 {
 			final = append(final, e)
 			continue
@@ -44,7 +46,7 @@ func restartTogether(pending, final []end) (one, left []end) {
 	}
 	left = slices.DeleteFunc(final, func(e end) bool {
 		later := byEnd(e.pod, pending[first].pod)
-		return later > 0 || later == 0 && !e.failsJob
+		return later > 0 || later == 0 && !e.failsJob()
 	})
 	return pending[first : first+1], left
 }
@@ -59,10 +61,8 @@ func failForGood(draft ledger.Draft, final []end) (failures []status.Failure) {
 		draft.Fail(e.account, e.rank)
 		why := status.FailedForGood(e.account, e.countsAs == ledger.Disruption, draft.IsWithinLimit(e.account, e.rank))
 		switch {
-		case e.whyNoProgress != "":
-			why = e.whyNoProgress
-		case e.failsJob:
-			why = status.FailsByRule(e.rule)
+		case e.failsJob():
+			why = e.whyJobFails
 		case e.rule != "": // the rule would restart it, whatever its policy
 			why = status.NoRestartsLeft
 		}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/incident"
 	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/roster"
 	"github.com/genericjob/genericjob/kernel/spec"
@@ -51,6 +52,17 @@ func (a *acting) removeFinished(t *roster.Type, rank int, pod podstate.Pod) {
 	}
 }
 
+// mayTellCause reports whether to keep a pod that may be the cause of a job's failure. It does if the job has just failed, and all known failures
+// followed from the end of another pod. The pod then keeps its finalizer until its end has been read, for a minute at most. After that the job is
+// looked at again: until says when. A pod that has a node may run, though no kubelet has said so yet.
+func (a *acting) mayTellCause(t *roster.Type, rank int, pod podstate.Pod) (may bool, until time.Duration) {
+	left := incident.UntilGivenUp(a.first, a.Now, a.sinceEnd())
+	if a.hasSucceeded || left <= 0 || pod.HasEnded() || pod.Spec.NodeName == "" || t.Auxiliary || t.HasSucceeded(rank) || a.replicas.IsToBeReplaced(t, rank) {
+		return false, 0
+	}
+	return true, left
+}
+
 // cleansUp reports whether a finished job's cleanUpPolicy asks for a pod to be deleted. Until is after what time that may change; 0
 // if it does not by itself.
 func (a *acting) cleansUp(t *roster.Type, rank int, pod podstate.Pod) (deletes bool, until time.Duration) {
@@ -93,7 +105,7 @@ func (a *acting) untilMustEnd(pod podstate.Pod) time.Duration {
 	return max(0, timeToEnd-a.sinceEnd())
 }
 
-// sinceEnd returns how long ago the job ended; 0 if it ends in this reconcile. If the clock was set back by more than causeAfterEnd, nobody knows. Then
+// sinceEnd returns how long ago the job ended; 0 if it ends in this reconcile. If the clock was set back by more than incident.CauseAfterEnd, nobody knows. Then
 // it returns a time after which nothing waits any more.
 func (a *acting) sinceEnd() time.Duration {
 	done := a.Job.Status.CompletionTime
@@ -101,8 +113,8 @@ func (a *acting) sinceEnd() time.Duration {
 		return 0
 	}
 	since := a.Now.Sub(done.Time)
-	if since < -causeAfterEnd {
-		return causeAfterEnd
+	if since < -incident.CauseAfterEnd {
+		return incident.CauseAfterEnd
 	}
 	return max(0, since)
 }

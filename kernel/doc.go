@@ -33,6 +33,7 @@
 //
 //	kernel    Plan and its stages; the rules; actions             knows all below
 //	barrier   restart in place: who waits, orders, held ends      not what is done
+//	incident  which failures belong together, which came first    neither limits nor rules
 //	status    what is told, in words, and when it is postponed    not what is done
 //	build     a pod, the Service, a gang scheduler's objects      neither pod states nor statuses
 //	kueue     the Workload in Kueue: made, read, reported         neither ledgers nor what pods mean
@@ -66,9 +67,8 @@
 //	gang.go                   apply, act                   groups of gang schedulers                    gang_test.go
 //	hang.go                   record                       hangs of several replicas                    hang_test.go
 //	history.go                apply                        why time was lost                            history_test.go
-//	incident.go               decide, apply                which failures belong together               first_failure_age_test.go
 //	kueue.go                  decide, act                  the queue of Kueue                           kueue_test.go
-//	late_failures.go          apply, act                   ends that are told too late to count         first_failure_test.go
+//	misplaced_ranks.go        tell                         pods that Kueue has not placed by rank       kueue_order_test.go
 //	no_progress.go            record, tell, the caller     failures in a row without a newer step       no_progress_test.go
 //	order.go                  act                          orders of pods that restart in place         inplace_test.go
 //	outcomes.go               record                       what the ends of pods mean                   outcomes_test.go
@@ -81,10 +81,10 @@
 //	refused_restart_rules.go  the caller                   whether it refuses the operator's own rules  refused_restart_rules_test.go
 //	release.go                observe, act, tell           finalizers                                   pod_metadata_test.go
 //	rules.go                  decide                       the rules in their order                     rules_test.go
+//	ruling.go                 record                       what becomes of an end                       ruling_test.go
 //	silent_scheduler.go       apply                        schedulers that do not run                   gang_test.go
 //	stop_together.go          record                       stopTogether                                 signs_test.go
 //	time.go                   decide, apply                what time is spent on                        time_test.go
-//	unordered.go              tell                         pods that Kueue has not placed by rank       kueue_order_test.go
 //	weight.go                 the caller                   how much memory a plan takes                 bounded_test.go
 //	world.go                  all                          World and Decision                           hostile_test.go
 //
@@ -104,9 +104,10 @@
 //
 //   - draft.SetMissingStartTime notes when the job began, if the status does not say it. draft.BeginModeGenerationIfEdited begins a mode generation
 //     if somebody edited the spec.
-//   - recordOutcomes (outcomes.go) asks roster.State what the pod means, which asks podstate.Judge: it is Failed. Pod.FailureSentence says how the code
-//     failed. Perhaps all failures of this reconcile are hangs, or follow from the end of another replica. While another one still runs, none is
-//     counted for up to four seconds: then that end may be known, too. With noProgress they also wait for the step.
+//   - recordOutcomes (outcomes.go) asks roster.State what the pod means, which asks podstate.Judge: it is Failed. endOf (ruling.go) rules what
+//     becomes of this end. Pod.FailureSentence says how the code failed. Perhaps all failures of this reconcile are hangs, or follow from the end of
+//     another replica. While another one still runs, none is counted for up to four seconds: then that end may be known, too. With noProgress they
+//     also wait for the step.
 //   - outcomes.count (outcomes.go) calls applyFailurePolicy (failure_policy.go) and applyNoProgress (no_progress.go), which may fail the job by this
 //     failure. Then it calls applyLimits (budget.go): within its limits the replica may run again. Otherwise the draft gets that it has failed
 //     for good.
@@ -120,8 +121,8 @@
 //
 //   - applyVerdict (apply.go) writes the restart into the draft: one attempt more, one restart more, perhaps a delay. From here on the pod is
 //     Superseded, or Behind if its code restarts in it. draft.NoteCodeStarted notes that code has started: from now on edits need a pause.
-//   - firstFailure (first_failure.go) says which failure came first. If that was another one than known so far, correctNodeFailures (avoid_nodes.go)
-//     counts it for its node.
+//   - firstFailure (first_failure.go) asks package incident which failure came first. If that was another one than known so far,
+//     correctNodeFailures (avoid_nodes.go) counts it for its node.
 //   - openBarrierAndFormGang (plan.go) opens the barrier if all replicas have come to it, and forms the gang.
 //   - explainLoss (history.go) and noteTime (time.go) write into the draft why the job lost time, and since when.
 //

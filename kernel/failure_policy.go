@@ -125,7 +125,7 @@ func (o *outcomes) applyFailurePolicy(job *v1beta1.GenericJob, l *ledger.Ledger)
 // judgeTogether judges failures in a job whose replicas restart together. What a rule decides about the first failure holds for all of them. If no rule
 // matches the first failure, and it is final, then it restarts nothing. In that case the next failure is judged, as if it had been seen later.
 func judgeTogether(l *ledger.Ledger, failed []*end, judge func(*end) (*v1beta1.FailurePolicyRule, string)) {
-	failed = causesFirst(failed)
+	failed = withFirstInFront(failed)
 	for i, first := range failed {
 		rule, name := judge(first)
 		switch {
@@ -140,9 +140,9 @@ func judgeTogether(l *ledger.Ledger, failed []*end, judge func(*end) (*v1beta1.F
 	}
 }
 
-// causesFirst orders failures, which it gets in the order of their ends. The first failure comes first, then other causes, then what follows from
+// withFirstInFront sorts failures, which it gets in the order of their ends. The first failure comes first, then other causes, then what follows from
 // another replica's end.
-func causesFirst(failed []*end) (list []*end) {
+func withFirstInFront(failed []*end) (list []*end) {
 	var records []v1beta1.ReplicaFailure
 	for _, e := range failed {
 		records = append(records, e.pod.Failure())
@@ -162,33 +162,20 @@ func causesFirst(failed []*end) (list []*end) {
 	return list
 }
 
-// obey has a failure become what a rule asks for.
-func (e *end) obey(l *ledger.Ledger, rule *v1beta1.FailurePolicyRule, name string) {
-	e.rule = name
-	switch {
-	case rule.Action == v1beta1.FailureActionFail:
-		e.mayRunAgain, e.failsJob = false, true
-	case ptr.Deref(rule.Counts, true):
-		e.mayRunAgain = l.IsWithinLimit(e.account, e.rank)
-	default:
-		e.mayRunAgain, e.countsAs = true, ledger.Excepted
-	}
-}
-
 // moveFailingToFront moves the ends by which a rule fails the job to the front of the final ends. It returns the name of the first such rule; "" if there is
 // none.
 func moveFailingToFront(final []end) (failedBy string) {
 	slices.SortStableFunc(final, func(a, b end) int {
 		switch {
-		case a.failsJob == b.failsJob:
+		case a.failsJob() == b.failsJob():
 			return 0
-		case a.failsJob:
+		case a.failsJob():
 			return -1
 		default:
 			return 1
 		}
 	})
-	if len(final) == 0 || !final[0].failsJob {
+	if len(final) == 0 || !final[0].failsJob() {
 		return ""
 	}
 	return final[0].rule

@@ -229,7 +229,7 @@ func TestARefusalBringsTheFirstStatus(t *testing.T) {
 		v1beta1.ReasonCreateFailed: v1beta1.JobPending, v1beta1.ReasonNameConflict: v1beta1.JobPending, v1beta1.ReasonCreateInvalid: v1beta1.JobFailed,
 	} {
 		t.Run(reason, func(t *testing.T) {
-			d := kernel.ReportRefusals(kernel.World{Job: job, Now: kt.Start}, first, []kernel.Refusal{{Action: first.Actions[0], Reason: reason, Message: "no"}})
+			d := kernel.RecordRefusals(kernel.World{Job: job, Now: kt.Start}, first, []kernel.Refusal{{Action: first.Actions[0], Reason: reason, Message: "no"}})
 			require.Equal(t, v1beta1.JobPending, d.Status.Phase)
 			require.Equal(t, kt.Start, d.Status.StartTime.Time)
 			require.Equal(t, "Immediate", d.Status.Mode)

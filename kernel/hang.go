@@ -72,20 +72,10 @@ func (h *hang) putFirstHangFirst(ended []end) {
 	ended[places[0]] = first
 }
 
-// joinIfIncluded leaves the restart of a replica uncounted, if its end belongs to the hang. If a rule restarts the replica, it still does.
-func (h *hang) joinIfIncluded(e *end) {
-	if !h.includes(e) {
-		return
-	}
-	e.mayRunAgain = e.rule != "" || e.account.Policy.Allows(e.pod.Code())
-	e.countsAs, e.inCountedHang, e.rule = ledger.Uncounted, true, ""
-	e.why += ", in a hang that is counted"
-}
-
 // includes reports whether an end belongs to the hang. It does if its code ran already when the first replica was found, and was found soon after. An end
 // by which a rule fails the job never does.
 func (h *hang) includes(e *end) bool {
-	if h.within == 0 || !isHang(e) || e.failsJob {
+	if h.within == 0 || !isHang(e) || e.failsJob() {
 		return false
 	}
 	return e.pod.BeganAt().Before(h.foundAt) && e.pod.EndedAt().Sub(h.foundAt).Abs() < h.within

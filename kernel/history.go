@@ -32,7 +32,7 @@ func explainLoss(draft ledger.Draft, v verdict.Verdict, l loss, stored, first *v
 	case first != nil && first != stored && draft.RestartsTogether() && isOfCode(l.cause):
 		draft.ExplainLoss(withBegin(l, entryOfFirst(first)))
 	case isOfCode(l.cause):
-		r := l.first.root().pod.FailureWithCause()
+		r := l.first.pod.FailureWithCause()
 		draft.ExplainLoss(withBegin(l, entryOfFailure(&r)))
 	default:
 		e := v1beta1.HistoryEntry{Pod: l.first.pod.Name, Node: l.first.pod.Spec.NodeName, Message: text.Cut(l.first.why, maxTold)}

@@ -39,7 +39,7 @@ func TestRuleOrderIsAsDocumented(t *testing.T) {
 func TestVerbsAreOrderedByTier(t *testing.T) {
 	last := 0
 	for _, verb := range []Verb{
-		StopPod, MarkPod, ReleasePod, EndPod, OrderPod, DeletePod, ForceDeletePod, DeleteObject, ReportObject,
+		StopPod, MarkPod, ReleasePod, EndPod, OrderPod, DeletePod, ForceDeletePod, DeleteObject, WriteObjectStatus,
 		CreateService, UpdateService, ApplyObject, CreateObject, CreatePod, DeleteJob,
 	} {
 		require.GreaterOrEqual(t, verb.Tier(), last, verb)
@@ -48,7 +48,7 @@ func TestVerbsAreOrderedByTier(t *testing.T) {
 	for _, verb := range []Verb{CreateService, UpdateService, ApplyObject, CreateObject, CreatePod} {
 		require.True(t, verb.Creates(), verb)
 	}
-	for _, verb := range []Verb{StopPod, MarkPod, ReleasePod, EndPod, OrderPod, DeletePod, ForceDeletePod, DeleteObject, ReportObject, DeleteJob} {
+	for _, verb := range []Verb{StopPod, MarkPod, ReleasePod, EndPod, OrderPod, DeletePod, ForceDeletePod, DeleteObject, WriteObjectStatus, DeleteJob} {
 		require.False(t, verb.Creates(), verb)
 	}
 }

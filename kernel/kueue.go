@@ -230,7 +230,7 @@ func (a *acting) updateWorkload(r kueue.Update) {
 	o := kueue.Key(a.Job)
 	o.SetResourceVersion(a.Kueue.Workload.GetResourceVersion())
 	o.Object["status"] = next
-	a.actions = append(a.actions, Action{Verb: ReportObject, Object: o, QuotaPrecondition: precondition, Reason: "Kueue has to know"})
+	a.actions = append(a.actions, Action{Verb: WriteObjectStatus, Object: o, QuotaPrecondition: precondition, Reason: "Kueue has to know"})
 }
 
 // left returns for how many replicas of each type quota is in use, or will be.

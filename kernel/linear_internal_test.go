@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,31 +14,6 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// Each pod has one end, the first, and ends keep their order.
-func TestLateEndsAreAddedOncePerPod(t *testing.T) {
-	of := func(pods ...string) (list []codeEnd) {
-		for i, pod := range pods {
-			list = append(list, codeEnd{ReplicaFailure: v1beta1.ReplicaFailure{Pod: pod, Reason: fmt.Sprint(pod, i)}})
-		}
-		return list
-	}
-	for name, tc := range map[string]struct{ list, more, want []string }{
-		"none":                       {nil, nil, nil},
-		"no late ones":               {[]string{"b", "a"}, nil, []string{"b0", "a1"}},
-		"late ones alone":            {nil, []string{"c", "a"}, []string{"c0", "a1"}},
-		"others":                     {[]string{"b"}, []string{"c", "a"}, []string{"b0", "c0", "a1"}},
-		"some are known":             {[]string{"b", "a"}, []string{"c", "a", "b", "d"}, []string{"b0", "a1", "c0", "d3"}},
-		"twice among the late ones":  {[]string{"b"}, []string{"c", "c", "b", "c"}, []string{"b0", "c0"}},
-		"twice among the known ones": {[]string{"b", "b"}, []string{"a", "b"}, []string{"b0", "b1", "a0"}},
-	} {
-		var got []string
-		for _, e := range addLate(of(tc.list...), of(tc.more...)) {
-			got = append(got, e.Reason)
-		}
-		require.Equal(t, tc.want, got, name)
-	}
-}
-
 // Each node counts once, by its first rejection whose end is answered.
 func TestRejectionsAreThoseOfAnsweredEndsOncePerNode(t *testing.T) {
 	account := func(s v1beta1.ReplicaSpec) *ledger.Account {
@@ -49,7 +23,7 @@ func TestRejectionsAreThoseOfAnsweredEndsOncePerNode(t *testing.T) {
 	of := func(a *ledger.Account, pod, node, reason string) end {
 		status := corev1.PodStatus{Phase: corev1.PodFailed, Reason: reason}
 		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: pod, UID: types.UID(pod)}, Spec: corev1.PodSpec{NodeName: node}, Status: status}
-		return end{account: a, pod: podstate.Pod{Pod: p, Template: &corev1.PodTemplateSpec{}}, consequence: consequence{why: pod}}
+		return end{account: a, pod: podstate.Pod{Pod: p, Template: &corev1.PodTemplateSpec{}}, ruling: ruling{why: pod}}
 	}
 	const ofNode, noRoom = "SysctlForbidden", "OutOfcpu"
 	ended := []end{

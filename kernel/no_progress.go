@@ -48,8 +48,8 @@ func comparesSteps(job *v1beta1.GenericJob) bool {
 	return p != nil && p.NoProgress != nil && spec.WhyNoSteps(job) == ""
 }
 
-// StepPod returns the pod to ask for its highest step; nil if none is to be asked. Code of another replica has just failed, and its own still runs.
-func StepPod(w World) *corev1.Pod {
+// FurthestPod returns the pod to ask for its highest step; nil if none is to be asked. Code of another replica has just failed, and its own still runs.
+func FurthestPod(w World) *corev1.Pod {
 	if !comparesSteps(w.Job) || w.Job.Status.CompletionTime != nil || barrier.IsClosed(w.Job) || !hasJustFailed(w) {
 		return nil
 	}
@@ -93,7 +93,7 @@ func furthestOf(w World, replicas *roster.Roster, ended []end) (f furthest) {
 	if pod == nil || pod.Status.Phase != corev1.PodRunning || pod.DeletionTimestamp != nil || podstate.Address(pod) == "" {
 		return f
 	}
-	if r := w.StepReport; r.Pod == string(pod.UID) && r.Attempt == podstate.NumbersOf(pod).CodeAttempt() {
+	if r := w.FurthestReport; r.Pod == string(pod.UID) && r.Attempt == podstate.NumbersOf(pod).CodeAttempt() {
 		f.step, f.known = stepOf(r.Furthest)
 	} else {
 		f.wait = stepWithin
@@ -168,7 +168,7 @@ func (o *outcomes) applyNoProgress(job *v1beta1.GenericJob, l *ledger.Ledger) {
 		return
 	}
 	before := o.noProgress
-	o.noProgress = o.seriesOf(l, causesFirst(failed)[0])
+	o.noProgress = o.seriesOf(l, withFirstInFront(failed)[0])
 	if o.noProgress == nil || !continuesSeries(job, before, o.noProgress) {
 		return
 	}
@@ -177,7 +177,7 @@ func (o *outcomes) applyNoProgress(job *v1beta1.GenericJob, l *ledger.Ledger) {
 		return
 	}
 	for _, e := range failed {
-		e.mayRunAgain, e.failsJob, e.rule, e.whyNoProgress = false, true, status.NoProgress, status.NoProgressFails(o.noProgress)
+		e.failJob(status.NoProgress, status.NoProgressFails(o.noProgress))
 	}
 }
 

@@ -153,10 +153,10 @@ func TestTheReplicaThatTellsStepsIsAskedWhileItRuns(t *testing.T) {
 	now := kt.At(m)
 	world := func(told inplace.Report) kernel.World {
 		pods := []*corev1.Pod{kt.Pod(job, "worker", 0, kt.Running, withIP), kt.Pod(job, "worker", 1, kt.Running, withIP), kt.Pod(job, "worker", 2, fell(now, "ValueError: x", "none"))}
-		return kernel.World{Job: job, Pods: pods, Now: now.Add(time.Second), Settings: kt.Settings, StepReport: told}
+		return kernel.World{Job: job, Pods: pods, Now: now.Add(time.Second), Settings: kt.Settings, FurthestReport: told}
 	}
 	w := world(inplace.Report{})
-	require.Same(t, w.Pods[0], kernel.StepPod(w))
+	require.Same(t, w.Pods[0], kernel.FurthestPod(w))
 	d := planWorld(t, w)
 	require.Zero(t, d.Status.BackoffCount, "it waits for the answer")
 	require.Equal(t, 9*time.Second, d.RequeueAfter)
@@ -169,30 +169,30 @@ func TestTheReplicaThatTellsStepsIsAskedWhileItRuns(t *testing.T) {
 	for i := range 2 {
 		now = kt.At(time.Duration(i+1) * m)
 		w = world(inplace.Report{})
-		w.StepReport = inplace.Report{Pod: string(w.Pods[0].UID), Attempt: i, Furthest: "100"}
+		w.FurthestReport = inplace.Report{Pod: string(w.Pods[0].UID), Attempt: i, Furthest: "100"}
 		stale := w
-		stale.StepReport.Attempt = 7
+		stale.FurthestReport.Attempt = 7
 		require.Equal(t, job.Status.BackoffCount, planWorld(t, stale).Status.BackoffCount, "the answer is of other code")
 		job = after(job, planWorld(t, w))
 		require.EqualValues(t, i+1, job.Status.NoProgress.Rounds)
 		require.Equal(t, "worker-0", job.Status.NoProgress.Replica)
 	}
 	require.Contains(t, condition(job.Status, v1beta1.ConditionFailed).Message, "worker-0 told no step after 100")
-	require.Nil(t, kernel.StepPod(kernel.World{Job: job, Pods: w.Pods, Now: w.Now}), "the job is over")
+	require.Nil(t, kernel.FurthestPod(kernel.World{Job: job, Pods: w.Pods, Now: w.Now}), "the job is over")
 }
 
 func TestNobodyIsAskedForStepsWithoutNeed(t *testing.T) {
 	job := kt.Job(kt.Type("worker", 2), kt.JobScope, kt.BackoffLimit(9), stuckAfter(2), kt.Begun)
 	failed, runs := kt.Pod(job, "worker", 1, kt.ExitedAt(1, kt.At(m))), kt.Pod(job, "worker", 0, kt.Running, withIP)
 	asked := func(job *v1beta1.GenericJob, now time.Time, pods ...*corev1.Pod) *corev1.Pod {
-		return kernel.StepPod(kernel.World{Job: job, Pods: pods, Now: now, Settings: kt.Settings})
+		return kernel.FurthestPod(kernel.World{Job: job, Pods: pods, Now: now, Settings: kt.Settings})
 	}
 	require.NotNil(t, asked(job, kt.At(m+s), failed, runs))
 	require.Nil(t, asked(job, kt.At(m+s), runs), "nothing has failed")
 	require.Nil(t, asked(job, kt.At(2*m), failed, runs), "that was long ago")
 	held := kernel.World{Job: job, Pods: []*corev1.Pod{runs}, Now: kt.At(m), Settings: kt.Settings}
 	held.Reports = map[types.UID]inplace.Report{"x": {Held: &inplace.End{Code: 1}}}
-	require.NotNil(t, kernel.StepPod(held), "a wrapper holds a failure")
+	require.NotNil(t, kernel.FurthestPod(held), "a wrapper holds a failure")
 	alone := job.DeepCopy()
 	alone.Spec.RestartScope = ""
 	require.Nil(t, asked(alone, kt.At(m+s), failed, runs), "replicas restart one by one")

@@ -39,18 +39,13 @@ func (a *acting) waitsForOrder(t *roster.Type, rank int, pod podstate.Pod) (wait
 	}
 	untilStranded := a.judge.UntilStranded(pod)
 	waitsToGo := o.Go < o.Attempt || o.Attempt < a.ledger.Attempt(t.Account, rank)
-	return untilStranded == 0 || waitsToGo || hasUncountedExit(t, rank, pod), max(0, untilStranded)
-}
-
-// hasUncountedExit reports whether the container that restarts in place has failed more often in this pod than the ledger has counted.
-func hasUncountedExit(t *roster.Type, rank int, pod podstate.Pod) bool {
-	return pod.Exits() > t.Exits(rank, pod.UID)
+	return untilStranded == 0 || waitsToGo || t.HasNewExit(rank), max(0, untilStranded)
 }
 
 // keepsLogs reports whether to keep a pod for its logs: its code has failed, and its wrapper waits. Such a pod is ended, and not deleted.
 func (a *acting) keepsLogs(t *roster.Type, rank int, pod podstate.Pod) bool {
 	waits, _ := a.waitsForOrder(t, rank, pod)
-	return t.Order(rank) != nil && (t.HasFailed(rank) || waits && hasUncountedExit(t, rank, pod))
+	return t.Order(rank) != nil && (t.HasFailed(rank) || waits && t.HasNewExit(rank))
 }
 
 // stopWaiting ends a pod that restarts in place and will run no more code. The pod stays, with its logs.

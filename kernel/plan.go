@@ -42,7 +42,7 @@ type planning struct {
 
 	recorded      outcomes              // how replicas have ended
 	verdict       verdict.Verdict       // what is to become of the job
-	failureNode   incidentNode          // the node for which the first failure counts
+	failureNode   failureNode           // the node for which the first failure counts
 	loss          loss                  // what the job loses by the ends
 	restarts      writtenRestarts       // restarts that are written into the draft
 	first         *v1beta1.FirstFailure // the failure that others followed from
@@ -77,7 +77,7 @@ func (p *planning) record() {
 // Superseded.
 func (p *planning) decide() {
 	v, recheckAfter := askRulesAndCount(p.World, p.draft, &p.recorded)
-	p.verdict, p.askRulesAfter = v, soonest(recheckAfter, p.recorded.uncountedFor)
+	p.verdict, p.askRulesAfter = v, soonest(recheckAfter, p.recorded.waitsFor)
 	p.failureNode = p.countNodeFailures()
 	p.loss = lossOf(p.draft, p.replicas, &p.recorded, v, p.Now)
 }
@@ -85,7 +85,7 @@ func (p *planning) decide() {
 // apply writes into the draft what follows from the verdict: restarts, the first failure, an open barrier, the history. The first failure comes before the
 // barrier: once that is open, what has ended belongs to an attempt that is over.
 func (p *planning) apply() {
-	p.verdict, p.restarts = applyVerdict(p.draft, p.verdict, p.recorded.allowedRestarts, p.judge)
+	p.verdict, p.restarts = applyVerdict(p.draft, p.verdict, &p.recorded, p.judge)
 	v := p.verdict
 	if v.IsOver() || p.replicas.HaveStarted() {
 		p.draft.NoteCodeStarted()
@@ -112,7 +112,7 @@ func (p *planning) tell() Decision {
 		Job: p.Job, Ledger: p.draft.Ledger, Roster: p.replicas, Verdict: p.verdict, Now: p.Now, SuccessMayVanish: p.recorded.successMayVanish,
 		Restarts: p.restarts.events, Progress: told, NoProgress: p.recorded.noProgress, Failures: append(p.recorded.failures, p.restarts.failures...),
 		First: p.first, SummaryBefore: p.summaryBefore, Rejected: p.restarts.rejected, Silent: p.start.silent, Awaits: p.start.barrier.Awaits,
-		Unordered: unordered(p.World, p.draft.Ledger, p.replicas), NoWrapper: p.Settings.WrapperImage == "",
+		MisplacedRanks: misplacedRanks(p.World, p.draft.Ledger, p.replicas), NoWrapper: p.Settings.WrapperImage == "",
 		Creates: p.todo.creates(), Changes: p.todo.changes(),
 	}, p.todo.actions, p.recorded.newSuccesses)
 	d.TypesLackingPods = p.todo.typesLackingPods
@@ -130,7 +130,7 @@ func askRulesAndCount(w World, draft ledger.Draft, recorded *outcomes) (v verdic
 		})
 	}
 	v, recheckAfter = ask()
-	if recorded.uncountedFor == 0 || !v.IsOver() && !v.StopsPods() {
+	if recorded.waitsFor == 0 || !v.IsOver() && !v.StopsPods() {
 		return v, recheckAfter
 	}
 	recorded.count(w.Job, draft)

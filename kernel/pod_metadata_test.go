@@ -107,7 +107,7 @@ func TestOrphansAreLetGoBesideTheJobAndNothingIsCreatedMeanwhile(t *testing.T) {
 	require.Equal(t, kernel.ReleasePod, d.Actions[0].Verb)
 	require.Equal(t, orphan, d.Actions[0].Pod)
 
-	told := kernel.ReportRefusals(w, d, []kernel.Refusal{{Action: d.Actions[0], Object: "Pod x", Reason: v1beta1.ReasonRefused}})
+	told := kernel.RecordRefusals(w, d, []kernel.Refusal{{Action: d.Actions[0], Object: "Pod x", Reason: v1beta1.ReasonRefused}})
 	w.Job = after(job, told)
 	require.NotEmpty(t, condition(kernel.Plan(w).Status, v1beta1.ConditionBlocked).Type, "it lasts")
 	w.Orphans = nil

@@ -35,13 +35,13 @@ var severity = []string{
 	v1beta1.ReasonCreateInvalid, v1beta1.ReasonNameConflict, v1beta1.ReasonCreateFailed, v1beta1.ReasonRefused,
 }
 
-// ReportRefusals returns the decision to tell, in the status, of actions of d that were refused. It tells the gravest refusal.
+// RecordRefusals returns the decision to tell, in the status, of actions of d that were refused. It tells the gravest refusal.
 //
 // It changes nothing else in the status, with two exceptions. If the first status was postponed, it is written now, together with the refusal. If
 // somebody else's Service has the job's name, and no pod was accepted yet, the job's Service gets another name. Then nothing is told as refused.
 //
 // The condition goes away once there is nothing left to do that could be refused for its reason (unblock in kernel/status/blocked.go).
-func ReportRefusals(w World, d Decision, refusals []Refusal) Decision {
+func RecordRefusals(w World, d Decision, refusals []Refusal) Decision {
 	s, events := *w.Job.Status.DeepCopy(), []status.Event(nil)
 	if d.Postponed != nil {
 		s, events = *d.Postponed.Status.DeepCopy(), d.Postponed.Events

@@ -20,7 +20,7 @@ func TestAQuotaThatWantsRequestsSaysToSetThem(t *testing.T) {
 	job := kt.Job(kt.Type("worker", 1), kt.Begun)
 	const says = "failed quota: team: must specify limits.cpu for: main; requests.cpu for: main"
 	refusal := kernel.Refusal{Action: kernel.Action{Verb: kernel.CreatePod, Type: "worker"}, Object: "Pod x", Reason: v1beta1.ReasonCreateFailed, Message: says}
-	d := kernel.ReportRefusals(kernel.World{Job: job, Now: kt.Start}, kernel.Decision{}, []kernel.Refusal{refusal})
+	d := kernel.RecordRefusals(kernel.World{Job: job, Now: kt.Start}, kernel.Decision{}, []kernel.Refusal{refusal})
 	require.Equal(t, "The apiserver refuses to create Pod x: "+says+". The operator keeps trying, but the quota takes only pods that say what they need: "+
 		"set these requests and limits in each container of the template, and apply it again.", condition(d.Status, v1beta1.ConditionBlocked).Message)
 }
@@ -41,7 +41,7 @@ func TestReport(t *testing.T) {
 		t.Run(reason, func(t *testing.T) {
 			refusal := kernel.Refusal{Action: kernel.Action{Verb: tc.verb, Type: "worker"}, Object: "Pod x", Reason: reason, Message: "no"}
 			world := kernel.World{Job: job, Now: kt.Start}
-			d := kernel.ReportRefusals(world, kernel.Decision{}, []kernel.Refusal{refusal})
+			d := kernel.RecordRefusals(world, kernel.Decision{}, []kernel.Refusal{refusal})
 			blocked := condition(d.Status, v1beta1.ConditionBlocked)
 			require.Equal(t, tc.want, blocked.Message)
 			require.Equal(t, metav1.ConditionTrue, blocked.Status)
@@ -50,7 +50,7 @@ func TestReport(t *testing.T) {
 
 			told := after(job, d)
 			refusal.Object = "Pod y"
-			again := kernel.ReportRefusals(kernel.World{Job: told, Now: kt.At(time.Hour)}, kernel.Decision{}, []kernel.Refusal{refusal})
+			again := kernel.RecordRefusals(kernel.World{Job: told, Now: kt.At(time.Hour)}, kernel.Decision{}, []kernel.Refusal{refusal})
 			require.Equal(t, told.Status, again.Status, "it is told once")
 			require.Empty(t, again.Events)
 
@@ -77,7 +77,7 @@ func TestOfSeveralRefusalsTheGravestIsTold(t *testing.T) {
 		{Action: kernel.Action{Verb: kernel.CreatePod, Type: "worker"}, Object: "Pod d", Reason: v1beta1.ReasonCreateInvalid},
 	}
 	for n := range list {
-		d := kernel.ReportRefusals(kernel.World{Job: job, Now: kt.Start}, kernel.Decision{}, list[:n+1])
+		d := kernel.RecordRefusals(kernel.World{Job: job, Now: kt.Start}, kernel.Decision{}, list[:n+1])
 		require.Equal(t, list[n].Reason, condition(d.Status, v1beta1.ConditionBlocked).Reason)
 	}
 }
@@ -108,7 +108,7 @@ func TestWhatIsInvalidFailsNoJobThatHasHadSuchAPod(t *testing.T) {
 		"the whole job was started again": {of(with(func(s *v1beta1.GenericJobStatus) { s.JobAttempt = 1 })), false, v1beta1.ReasonCreateFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := kernel.ReportRefusals(tc.world, kernel.Decision{}, []kernel.Refusal{{
+			d := kernel.RecordRefusals(tc.world, kernel.Decision{}, []kernel.Refusal{{
 				Action: kernel.Action{Verb: kernel.CreatePod, Type: "worker"}, Object: "Pod x", Accepted: tc.accepted,
 				Reason: v1beta1.ReasonCreateInvalid, Message: "spec.containers[0].image: Required value",
 			}})
@@ -136,7 +136,7 @@ func TestNothingElseIsToldWhileARefusalLasts(t *testing.T) {
 		d := plan(t, job, now, pods...)
 		require.True(t, status.IsBlocked(&d.Status, reason), "%s: %v", reason, d.Status.Conditions)
 		job.Status = d.Status
-		refused := kernel.ReportRefusals(kernel.World{Job: job, Now: now}, kernel.Decision{}, []kernel.Refusal{{Action: d.Actions[0], Reason: v1beta1.ReasonRefused, Message: "no"}})
+		refused := kernel.RecordRefusals(kernel.World{Job: job, Now: now}, kernel.Decision{}, []kernel.Refusal{{Action: d.Actions[0], Reason: v1beta1.ReasonRefused, Message: "no"}})
 		job.Status = refused.Status
 		require.True(t, status.IsBlocked(&job.Status, v1beta1.ReasonRefused))
 		require.Equal(t, job.Status, plan(t, job, now, pods...).Status, reason)

@@ -46,7 +46,7 @@ func TestNoJobFailsByTheOperatorsOwnRestartRules(t *testing.T) {
 			require.Equal(t, kernel.CreatePod, create.Verb)
 			refusal := kernel.Refusal{Action: create, Object: "Pod x", Reason: v1beta1.ReasonCreateInvalid, Message: `Pod "x" is invalid: ` + tc.field}
 			require.Equal(t, !tc.fails, refusal.NamesRestartRules(tc.job))
-			job := after(tc.job, kernel.ReportRefusals(kernel.World{Job: tc.job, Now: kt.Start, Settings: kt.Settings}, d, []kernel.Refusal{refusal}))
+			job := after(tc.job, kernel.RecordRefusals(kernel.World{Job: tc.job, Now: kt.Start, Settings: kt.Settings}, d, []kernel.Refusal{refusal}))
 			d = plan(t, job, kt.At(time.Second))
 			require.Equal(t, tc.fails, d.Status.Phase == v1beta1.JobFailed)
 		})

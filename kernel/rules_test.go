@@ -154,7 +154,7 @@ func TestInvalidSpec(t *testing.T) {
 
 func TestRejectedByCluster(t *testing.T) {
 	job := kt.Job(kt.Type("worker", 1), kt.Begun)
-	told := kernel.ReportRefusals(kernel.World{Job: job, Now: kt.Start}, kernel.Decision{}, []kernel.Refusal{{
+	told := kernel.RecordRefusals(kernel.World{Job: job, Now: kt.Start}, kernel.Decision{}, []kernel.Refusal{{
 		Action: kernel.Action{Verb: kernel.CreatePod, Type: "worker"}, Reason: v1beta1.ReasonCreateInvalid, Message: "spec.containers[0].image: Required value",
 	}})
 	d := plan(t, after(job, told), kt.Start)
@@ -167,7 +167,7 @@ func TestRejectedByCluster(t *testing.T) {
 	require.Empty(t, d.Actions)
 
 	// A refusal for now fails nothing.
-	told = kernel.ReportRefusals(kernel.World{Job: job, Now: kt.Start}, kernel.Decision{}, []kernel.Refusal{{Reason: v1beta1.ReasonCreateFailed, Message: "quota"}})
+	told = kernel.RecordRefusals(kernel.World{Job: job, Now: kt.Start}, kernel.Decision{}, []kernel.Refusal{{Reason: v1beta1.ReasonCreateFailed, Message: "quota"}})
 	d = plan(t, after(job, told), kt.Start)
 	require.Equal(t, v1beta1.JobPending, d.Status.Phase)
 	require.Equal(t, []string{"CreatePod worker-0@0"}, did(d))

@@ -27,7 +27,7 @@ func TestAServiceOfSomebodyElseThatHasTheJobsNameIsNoConflict(t *testing.T) {
 	first := plan(t, job, kt.Start)
 	world := kernel.World{Job: job, Now: kt.Start}
 	require.True(t, taken(job).DependsOnPods(world), "pods that the cache lacks may have the job's name already")
-	d := kernel.ReportRefusals(world, first, []kernel.Refusal{taken(job)})
+	d := kernel.RecordRefusals(world, first, []kernel.Refusal{taken(job)})
 	other := spec.OtherServiceName(job)
 	require.Equal(t, other, d.Status.ServiceName)
 	require.Empty(t, condition(d.Status, v1beta1.ConditionBlocked))
@@ -42,7 +42,7 @@ func TestAServiceOfSomebodyElseThatHasTheJobsNameIsNoConflict(t *testing.T) {
 	require.Contains(t, pod.Spec.DNSConfig.Searches, other+"."+job.Namespace+".svc.cluster.local")
 	require.Equal(t, other, next.Status.ServiceName, "it stays, whatever becomes of the other Service")
 
-	again := kernel.ReportRefusals(kernel.World{Job: job, Now: kt.At(1)}, kernel.Decision{}, []kernel.Refusal{taken(job)})
+	again := kernel.RecordRefusals(kernel.World{Job: job, Now: kt.At(1)}, kernel.Decision{}, []kernel.Refusal{taken(job)})
 	require.Equal(t, other, again.Status.ServiceName, "there is no third name")
 	require.Equal(t, v1beta1.ReasonNameConflict, condition(again.Status, v1beta1.ConditionBlocked).Reason)
 }
@@ -73,7 +73,7 @@ func TestTheNameOfTheServiceDoesNotChangeUnderPods(t *testing.T) {
 			r := taken(tc.job)
 			r.Accepted = tc.live
 			w := kernel.World{Job: tc.job, Pods: tc.pods, Now: kt.Start}
-			d := kernel.ReportRefusals(w, kernel.Decision{}, []kernel.Refusal{r})
+			d := kernel.RecordRefusals(w, kernel.Decision{}, []kernel.Refusal{r})
 			require.Equal(t, tc.want, d.Status.ServiceName != "")
 			require.Equal(t, tc.want, r.DependsOnPods(w))
 			require.Equal(t, !tc.want, condition(d.Status, v1beta1.ConditionBlocked).Reason == v1beta1.ReasonNameConflict)

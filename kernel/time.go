@@ -52,7 +52,7 @@ func lossOf(draft ledger.Draft, replicas *roster.Roster, recorded *outcomes, v v
 func firstLost(recorded *outcomes) (first *end, at time.Time) {
 	for i := range recorded.ended {
 		e := &recorded.ended[i]
-		if e.hasSucceeded() || e.account.Auxiliary || recorded.uncountedFor > 0 {
+		if e.hasSucceeded() || e.account.Auxiliary || recorded.waitsFor > 0 {
 			continue
 		}
 		if ended := trainedUntil(e); !ended.IsZero() && (at.IsZero() || ended.Before(at)) {
@@ -79,7 +79,7 @@ func trainedUntil(e *end) time.Time {
 
 // causeOfLoss returns what the time is lost to, by the end of code.
 func causeOfLoss(e *end) v1beta1.TimeCause {
-	f := e.root().pod.Failure()
+	f := e.pod.Failure()
 	switch disrupted := e.countsAs == ledger.Disruption; {
 	case disrupted && (e.state == podstate.Lost || e.pod.HasLostItsNode()):
 		return v1beta1.TimeLostToNode

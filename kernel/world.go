@@ -33,8 +33,8 @@ type World struct {
 	Reports map[types.UID]inplace.Report
 	// ProgressReport is what the ProgressPod reports; its zero value if none was asked, or has answered.
 	ProgressReport inplace.Report
-	// StepReport is what the StepPod reports; its zero value if none was asked, or has answered.
-	StepReport inplace.Report
+	// FurthestReport is what the FurthestPod reports; its zero value if none was asked, or has answered.
+	FurthestReport inplace.Report
 	// Nodes are the nodes that the caller has read live, by name: those whose state decides what a pod means (see podstate.Judge.DependsOnNode). A pod on
 	// a node that answers may still run, so it is neither deleted by force nor replaced. If an answer makes a pod need force (podstate.Judge.NeedsForce), the
 	// caller has asked in this reconcile. Other answers may be older.
@@ -89,7 +89,7 @@ type Settings struct {
 //  5. Carry out Actions tier by tier, some or all. If it wrote Status, it may plan again instead.
 //  6. Plan again after RequeueAfter, if that is not zero.
 //
-// If an action is refused for a reason that the user must hear of, the caller carries out the decision of ReportRefusals.
+// If an action is refused for a reason that the user must hear of, the caller carries out the decision of RecordRefusals.
 type Decision struct {
 	// Status is to be written as a whole. Status may share memory with the status of World.Job.
 	Status  v1beta1.GenericJobStatus
@@ -100,7 +100,7 @@ type Decision struct {
 	Events           []Event
 	RequeueAfter     time.Duration
 	// Postponed is set if the first status of the job need not be written yet (see status.PostponedFor). It holds that status and its events. Only
-	// ReportRefusals uses it.
+	// RecordRefusals uses it.
 	Postponed *Decision
 	// Stale says that some pod is newer than the job's status, so that nothing could be decided. A caller that finds the
 	// job to be live nevertheless should plan again with World.JobIsLive.

@@ -180,7 +180,7 @@ func (x *Executor) carryOut(ctx context.Context, a kernel.Action) error {
 		return x.applyObject(ctx, a)
 	case kernel.CreateObject:
 		return refusedOr(a, x.createObject(ctx, a))
-	case kernel.ReportObject:
+	case kernel.WriteObjectStatus:
 		return x.reportObject(ctx, a)
 	case kernel.DeleteObject:
 		return x.deleteObject(ctx, a)

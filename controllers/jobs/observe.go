@@ -65,7 +65,7 @@ func (r *Reconciler) observe(ctx context.Context, job *v1beta1.GenericJob) (kern
 		return w, nil, err
 	}
 	w.Reports, w.ProgressReport = r.reportsOf(ctx, job, w.Pods, w.Now), r.progressOf(ctx, job, w.Pods, w.Now)
-	w.StepReport = r.furthestOf(ctx, w)
+	w.FurthestReport = r.furthestOf(ctx, w)
 	w.Kueue, err = r.observeKueue(ctx, job)
 	return w, orphans, err
 }

@@ -258,6 +258,6 @@ func (r *Reconciler) writeRefusals(ctx context.Context, w kernel.World, decision
 		}
 		refusals[i].Accepted = accepted
 	}
-	_, err := r.writeStatus(ctx, w, kernel.ReportRefusals(w, decision, refusals))
+	_, err := r.writeStatus(ctx, w, kernel.RecordRefusals(w, decision, refusals))
 	return err
 }

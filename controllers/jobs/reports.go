@@ -72,12 +72,12 @@ func (r *Reconciler) progressOf(ctx context.Context, job *v1beta1.GenericJob, po
 
 // furthestOf asks one pod of a job for its highest step, if code of the job has just failed, and returns its report.
 func (r *Reconciler) furthestOf(ctx context.Context, w kernel.World) inplace.Report {
-	pod := kernel.StepPod(w)
+	pod := kernel.FurthestPod(w)
 	if pod == nil {
 		return inplace.Report{}
 	}
 	m := r.memory.Of(w.Job)
-	asks := !w.Now.Before(m.nextFurthest) // StepPod returns the pod in several reconciles: the end stays in view for a while
+	asks := !w.Now.Before(m.nextFurthest) // FurthestPod returns the pod in several reconciles: the end stays in view for a while
 	if asks {
 		m.nextFurthest = w.Now.Add(furthestInterval)
 	}

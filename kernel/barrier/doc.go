@@ -24,7 +24,7 @@
 //
 // A pod has two numbers. Its labels say for which attempt it was made. Its order, an annotation, says in which attempt its code is. The status has the
 // attempt that is to run: this attempt. It also has minPodAttempt and minPodJobAttempt: a pod that was made for less is obsolete, and is
-// replaced. The attempt of a replica is the sum of the job attempt and its own restarts.
+// replaced. The attempt of a replica is the sum of the job attempt and its own restarts and replacements.
 //
 // First: is the code in the pod that of this attempt? Take the one row that fits.
 //

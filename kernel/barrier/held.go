@@ -5,7 +5,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
@@ -66,14 +65,7 @@ func WithHeldEnds(job *v1beta1.GenericJob, seen []*corev1.Pod, reports map[types
 		if &pods[0] == &seen[0] {
 			pods = slices.Clone(pods)
 		}
-		pods[i] = podstate.Pod{Pod: pod, Template: &r.Template}.WithEnd(Terminated(report.Held))
+		pods[i] = podstate.Pod{Pod: pod, Template: &r.Template}.WithEnd(report.Held)
 	}
 	return pods
-}
-
-// Terminated returns an end that a wrapper reports, as a kubelet would report it.
-func Terminated(h *inplace.End) corev1.ContainerStateTerminated {
-	return corev1.ContainerStateTerminated{
-		ExitCode: h.Code, Reason: "Error", Message: h.Message, StartedAt: metav1.NewTime(h.Began), FinishedAt: metav1.NewTime(h.Ended),
-	}
 }

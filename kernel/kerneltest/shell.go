@@ -33,7 +33,7 @@ func (c *Cluster) do(builder *kernel.PodBuilder, a kernel.Action) {
 	case kernel.CreateObject:
 		c.rv++
 		c.Workload = a.Object.DeepCopy()
-	case kernel.ReportObject:
+	case kernel.WriteObjectStatus:
 		c.rv++
 		c.Workload.Object["status"] = a.Object.DeepCopy().Object["status"]
 	default:

@@ -6,10 +6,10 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// historyOf reads the history from a status. If somebody else has written it, it leaves out what the apiserver would refuse to store again, and puts the
-// rest in order. Reading the result again changes nothing.
+// historyOf reads the history from a status. If somebody else has written it, it leaves out what the apiserver would refuse to store again, and sorts the
+// rest. Reading the result again changes nothing.
 func historyOf(s *v1beta1.GenericJobStatus) *v1beta1.History {
-	if s.History == nil || isInOrder(s.History) {
+	if s.History == nil || isSoundHistory(s.History) {
 		return s.History
 	}
 	h := historyDraft{s.History.DeepCopy()}
@@ -32,8 +32,8 @@ func historyOf(s *v1beta1.GenericJobStatus) *v1beta1.History {
 	return h.bounded()
 }
 
-// isInOrder reports whether this package can have written a history.
-func isInOrder(h *v1beta1.History) bool {
+// isSoundHistory reports whether this package can have written a history.
+func isSoundHistory(h *v1beta1.History) bool {
 	for i := range h.Entries {
 		e := &h.Entries[i]
 		if !isSound(e) || goesOnWrongly(h.Entries, i) || i > 0 && e.Begin.Before(&h.Entries[i-1].Begin) {

@@ -163,8 +163,8 @@ func TestALedgerThatCannotBeReadNamesTheField(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			fine := v1beta1.TaskLedger{Type: "ps", Succeeded: "0"}
-			for _, order := range [][]v1beta1.TaskLedger{{tc.in, fine}, {fine, tc.in}} {
-				_, err := Load(jobOf(2, recorded(order...)))
+			for _, rows := range [][]v1beta1.TaskLedger{{tc.in, fine}, {fine, tc.in}} {
+				_, err := Load(jobOf(2, recorded(rows...)))
 				require.EqualError(t, err, tc.want)
 			}
 		})

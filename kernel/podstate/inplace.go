@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/inplace"
 )
@@ -210,13 +211,16 @@ func (p Pod) AtExitBeforeLoss() Pod {
 	return Pod{p.withState(s.Name, corev1.ContainerState{Terminated: before}, corev1.ContainerState{}), p.Template}
 }
 
-// WithEnd returns the pod as if the end of its code had ended the container that restarts in place.
-func (p Pod) WithEnd(end corev1.ContainerStateTerminated) *corev1.Pod {
+// WithEnd returns the pod as if the end of its code, which its wrapper reports, had ended the container that restarts in place. A kubelet would tell it so.
+func (p Pod) WithEnd(end *inplace.End) *corev1.Pod {
 	s := p.restarting()
 	if s == nil || s.State.Running == nil {
 		return p.Pod
 	}
-	return p.withState(s.Name, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}, corev1.ContainerState{Terminated: &end})
+	last := &corev1.ContainerStateTerminated{
+		ExitCode: end.Code, Reason: "Error", Message: end.Message, StartedAt: metav1.NewTime(end.Began), FinishedAt: metav1.NewTime(end.Ended),
+	}
+	return p.withState(s.Name, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}, corev1.ContainerState{Terminated: last})
 }
 
 // withState returns a copy of the pod with other states of one container.

@@ -58,7 +58,7 @@ func TestExitsInPlace(t *testing.T) {
 
 // A report of a held end may come after the kubelet's own word on it, which counts.
 func TestAnEndThatTheKubeletHasToldIsNotHeld(t *testing.T) {
-	told := *end(3).Terminated
+	told := &inplace.End{Code: 3}
 	require.EqualValues(t, 3, Pod{wrapped().WithEnd(told), wrapped().Template}.AtLastExit().Code())
 	for name, p := range map[string]Pod{
 		"ended":           wrapped(state(func(s *corev1.ContainerStatus) { s.State = end(1) })),

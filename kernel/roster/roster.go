@@ -156,6 +156,12 @@ func (t *Type) Order(rank int) *inplace.Order { return t.numbers[rank].Order }
 // PodAttempt returns the attempt that the pod of a replica was made for.
 func (t *Type) PodAttempt(rank int) int { return t.numbers[rank].Attempt }
 
+// HasNewExit reports whether the container that restarts in place has failed more often in the pod of a replica than the ledger has counted.
+func (t *Type) HasNewExit(rank int) bool {
+	pod := t.Pod(rank)
+	return pod.Exits() > t.Exits(rank, pod.UID)
+}
+
 // NotReadyNode describes a replica whose pod's node is not Ready; see podstate.Judge.NotReadyNode.
 func (r *Roster) NotReadyNode(t *Type, rank int) *podstate.NotReadyNode {
 	return r.judge.NotReadyNode(t.Pod(rank))

@@ -30,8 +30,8 @@ const (
 	resumedMessage     = "The job is not paused."
 )
 
-// conditionOrder is the order of conditions in the status.
-var conditionOrder = []v1beta1.JobConditionType{
+// conditionTypes are the types of conditions, as the status lists them.
+var conditionTypes = []v1beta1.JobConditionType{
 	v1beta1.ConditionInitialized, v1beta1.ConditionRunning, v1beta1.ConditionFailed, v1beta1.ConditionSucceeded,
 	v1beta1.ConditionCompleted, v1beta1.ConditionReplicaFailure, v1beta1.ConditionPaused, v1beta1.ConditionBlocked,
 	v1beta1.ConditionReady, v1beta1.ConditionReconciling, v1beta1.ConditionStalled,
@@ -46,7 +46,7 @@ func Condition(list []v1beta1.JobCondition, t v1beta1.JobConditionType) *v1beta1
 	return &list[i]
 }
 
-// Set sets a condition at its position in the order. The transition time changes only with the status.
+// Set sets a condition at its place in that list. The transition time changes only with the status.
 func Set(s *v1beta1.GenericJobStatus, now time.Time, t v1beta1.JobConditionType, value bool, reason, message string) {
 	c := v1beta1.JobCondition{
 		Type: t, Status: metav1.ConditionFalse, Reason: text.Cut(reason, text.MaxReason), Message: text.Cut(message, text.Max), LastTransitionTime: metav1.NewTime(now),
@@ -63,7 +63,7 @@ func Set(s *v1beta1.GenericJobStatus, now time.Time, t v1beta1.JobConditionType,
 	}
 	s.Conditions = append(s.Conditions, c)
 	slices.SortStableFunc(s.Conditions, func(a, b v1beta1.JobCondition) int {
-		return slices.Index(conditionOrder, a.Type) - slices.Index(conditionOrder, b.Type)
+		return slices.Index(conditionTypes, a.Type) - slices.Index(conditionTypes, b.Type)
 	})
 }
 
@@ -241,7 +241,7 @@ func (w *writer) deriveBlocked(v view) {
 		w.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonPodRejected, w.Rejected)
 	case w.Creates:
 		w.unblock()
-	case w.refusalLasts(): // ReportRefusals tells it after this reconcile: another message here would alternate with it for ever
+	case w.refusalLasts(): // RecordRefusals tells it after this reconcile: another message here would alternate with it for ever
 	case scale != "":
 		w.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonScaleRefused, scale)
 	case w.stillRejected(): // what Blocked says stays true

@@ -17,16 +17,16 @@ import (
 )
 
 func TestConditionsStandInOneOrderWhateverCameFirst(t *testing.T) {
-	for from := range conditionOrder {
+	for from := range conditionTypes {
 		var s v1beta1.GenericJobStatus
-		for i := range conditionOrder {
-			Set(&s, start, conditionOrder[(from+i*3)%len(conditionOrder)], true, "R", "M.") // there are eleven, so each comes once
+		for i := range conditionTypes {
+			Set(&s, start, conditionTypes[(from+i*3)%len(conditionTypes)], true, "R", "M.") // there are eleven, so each comes once
 		}
 		var got []v1beta1.JobConditionType
 		for _, c := range s.Conditions {
 			got = append(got, c.Type)
 		}
-		require.Equal(t, conditionOrder, got)
+		require.Equal(t, conditionTypes, got)
 	}
 }
 

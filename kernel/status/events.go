@@ -57,8 +57,8 @@ func (w *writer) conditionEvents() []Event {
 		if c.Status == metav1.ConditionTrue && isNew && w.deservesEvent(c.Type) {
 			list = append(list, eventOf(c))
 		}
-		if c.Type == v1beta1.ConditionRunning && c.Status == metav1.ConditionTrue && isNew && w.Unordered != "" {
-			list = append(list, NewEvent(true, v1beta1.ReasonRanksUnordered, w.Unordered))
+		if c.Type == v1beta1.ConditionRunning && c.Status == metav1.ConditionTrue && isNew && w.MisplacedRanks != "" {
+			list = append(list, NewEvent(true, v1beta1.ReasonRanksUnordered, w.MisplacedRanks))
 		}
 	}
 	return list

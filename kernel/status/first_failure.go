@@ -23,7 +23,7 @@ func (w *writer) reportFirst() {
 	for i := range w.Restarts {
 		w.Restarts[i].Why = w.withSummary(w.Restarts[i].Why)
 	}
-	w.reportRoot()
+	w.reportFirstOfRestart()
 }
 
 // withSummary returns why something failed, or the summary of the first failure if it is that one.
@@ -34,9 +34,9 @@ func (w *writer) withSummary(why string) string {
 	return why
 }
 
-// reportRoot has the restart of all replicas tell the first failure, if the recorded failure follows from that one. The first failure is then not
+// reportFirstOfRestart has the restart of all replicas tell the first failure, if the recorded failure follows from that one. The first failure is then not
 // recorded itself: its container has ended, but its pod has not.
-func (w *writer) reportRoot() {
+func (w *writer) reportFirstOfRestart() {
 	if len(w.Restarts) != 1 || !w.Ledger.RestartsTogether() || w.First.Follows != "" {
 		return
 	}

@@ -39,14 +39,14 @@ func WhileDisrupted(why string) string { return why + ", while another pod of th
 
 // Restart is a replica that is run again. The ledger has the restart already.
 type Restart struct {
-	Ledger   *ledger.Ledger
-	Account  *ledger.Account
-	Rank     int
-	Counted  bool
-	HangsToo bool // it is part of a hang that is counted
-	InPod    bool // it stays in its pod
-	Why      string
-	Rule     string // the rule of spec.failurePolicy that decided this restart; "" if none did
+	Ledger        *ledger.Ledger
+	Account       *ledger.Account
+	Rank          int
+	Counted       bool
+	InCountedHang bool // it is part of a hang that is counted
+	InPod         bool // it stays in its pod
+	Why           string
+	Rule          string // the rule of spec.failurePolicy that decided this restart; "" if none did
 }
 
 // RestartEvent is the event of a restart. Its message says Why the replica is run again, what Then is done, and on which node the replica was.
@@ -68,7 +68,7 @@ func (e *RestartEvent) event() Event {
 // Event says why the replica is run again, how, and what that leaves of its limit.
 func (r Restart) Event() RestartEvent {
 	reason := v1beta1.ReasonDisrupted
-	if r.Counted || r.HangsToo || r.Rule != "" {
+	if r.Counted || r.InCountedHang || r.Rule != "" {
 		reason = v1beta1.ReasonRestarted
 	}
 	return RestartEvent{Event: Event{Warning: r.Counted, Reason: reason}, Why: r.Why, Then: r.how() + r.spent() + r.byRule()}

@@ -63,8 +63,8 @@ func SilentScheduler(pod, scheduler string) string {
 		pod, scheduler)
 }
 
-// Unordered says that Kueue has placed the pod of a rank after that of a later one.
-func Unordered(replicaType string, earlier, later *corev1.Pod) string {
+// MisplacedRanks says that Kueue has placed the pod of a rank after that of a later one.
+func MisplacedRanks(replicaType string, earlier, later *corev1.Pod) string {
 	return fmt.Sprintf("Kueue has not placed the pods of type %s in the order of their ranks: Pod[%s] is in a domain after that of Pod[%s]. "+
 		"Neighbours may be far from each other, and collectives slow. It does so where finished ranks left gaps, or a pod runs elsewhere than it was assigned. Pause and resume the job to have all placed anew.",
 		replicaType, earlier.Name, later.Name)

@@ -47,8 +47,8 @@ type Findings struct {
 	Silent string
 	// Awaits says whom or what the replicas wait for at the barrier; "" if they do not wait.
 	Awaits string
-	// Unordered says which pods are not placed in the order of their ranks; "" if all are, or the job runs already.
-	Unordered string
+	// MisplacedRanks says which pods are not placed in the order of their ranks; "" if all are, or the job runs already.
+	MisplacedRanks string
 	// Creates says that something is about to be created, Changes that something is about to be changed or deleted. A refusal of that is told only after
 	// this reconcile.
 	Creates, Changes bool

@@ -32,8 +32,8 @@ var ofFeatures = []mutant{
 		"if s.ObservedGeneration == v1beta1.Unobserved {", "if false {"},
 
 	// Auxiliary replicas.
-	{"a limit counts an auxiliary replica", "kernel/outcomes.go",
-		"if t.Auxiliary {\n\t\t\te.countsAs = ledger.Uncounted", "if false {\n\t\t\te.countsAs = ledger.Uncounted"},
+	{"a limit counts an auxiliary replica", "kernel/ruling.go",
+		"if e.account.Auxiliary {\n\t\te.countsAs = ledger.Uncounted", "if false {\n\t\te.countsAs = ledger.Uncounted"},
 	{"an auxiliary replica has no restarts left", "kernel/ledger/ledger.go",
 		"if a.Index >= 0 && a.Auxiliary {", "if false {"},
 	{"an auxiliary replica serves nobody for ever", "kernel/auxiliary.go",
@@ -122,7 +122,8 @@ var ofFeatures = []mutant{
 
 	// Stopping together.
 	{"who stops together spends a restart", "kernel/stop_together.go",
-		"e.countsAs, e.mayRunAgain = ledger.Disruption, true", "e.mayRunAgain, e.state = true, podstate.Succeeded"},
+		"return e.asDisruption(status.StopsTogether(e.pod.Name)), true",
+		"e = e.asDisruption(status.StopsTogether(e.pod.Name))\n\te.countsAs, e.state = ledger.Restart, podstate.Succeeded\n\treturn e, true"},
 
 	// Definitions.
 	{"a job that has begun is compiled by the newest definition", "controllers/training/revisions.go",

@@ -71,9 +71,9 @@ var ofReconciles = []mutant{
 		"number = Kept", "number = Replicas"},
 
 	// Rules of failure policies.
-	{"a rule that fails the job is passed over", "kernel/failure_policy.go",
-		"e.mayRunAgain, e.failsJob = false, true", "e.mayRunAgain = e.mayRunAgain && !e.failsJob"},
-	{"a restart that a rule excepts is counted", "kernel/failure_policy.go",
+	{"a rule that fails the job is passed over", "kernel/ruling.go",
+		"e.failJob(name, status.FailsByRule(name))", "_ = status.FailsByRule(name)"},
+	{"a restart that a rule excepts is counted", "kernel/ruling.go",
 		"e.mayRunAgain, e.countsAs = true, ledger.Excepted", "e.mayRunAgain = true"},
 	{"a newer step ends no series of failures", "kernel/no_progress.go",
 		"return same && isStillOf(job.Status.FirstFailure, now) && !isNewer(now.Step, before.Step)", "return same"},
@@ -152,8 +152,8 @@ var ofReconciles = []mutant{
 		"case r.Obsolete:\n\t\treturn Superseded // the ledger has moved past it\n\tcase numbers.IsBehind(r.Attempt, r.BarrierIsOpen):\n\t\treturn j.ofBehind(pod, numbers, isToStop, r)\n", ""},
 	{"a restart is counted twice", "kernel/ledger/draft.go",
 		"r.Restarts++\n", "r.Restarts += 2\n"},
-	{"limits are not asked", "kernel/outcomes.go",
-		"t.Policy.Allows(e.pod.Code()) && l.IsWithinLimit(t.Account, rank)", "t.Policy.Allows(pod.Code())"},
+	{"limits are not asked", "kernel/ruling.go",
+		"e.account.Policy.Allows(e.pod.Code()) && l.IsWithinLimit(e.account, e.rank)", "e.account.Policy.Allows(e.pod.Code())"},
 	{"the shared limit allows one more", "kernel/ledger/ledger.go",
 		"return max(0, int(*b-l.countedRestarts))", "return max(0, int(*b-l.countedRestarts)+1)"},
 	{"terminating is failed", "kernel/podstate/state.go",

@@ -5,10 +5,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// OutOfOrder returns two pods of a replica type, neighbours by rank, whose domains Kueue has listed the other way round; nil if there are
+// Misplaced returns two pods of a replica type, neighbours by rank, whose domains Kueue has listed the other way round; nil if there are
 // none. Pods are by rank, some of them nil. Kueue lists domains so that neighbours are near each other. Where Kueue cannot read the ranks, it fills
 // domains in any order, and says nothing of that.
-func OutOfOrder(w *unstructured.Unstructured, replicaType string, pods []*corev1.Pod) (first, second *corev1.Pod) {
+func Misplaced(w *unstructured.Unstructured, replicaType string, pods []*corev1.Pod) (first, second *corev1.Pod) {
 	a := assignmentOf(w, replicaType)
 	positions := a.positionsOf(pods)
 	last := 0

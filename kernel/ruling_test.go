@@ -193,15 +193,15 @@ func by(t *testing.T, function string, l *ledger.Ledger, of *roster.Type, state 
 	case "endOf":
 		return endOf(l, of, 0, state)
 	case "endOfCounted":
-		return endOfCounted(of, e), true
+		return endOfCounted(e), true
 	case "endOfExit":
-		return endOfExit(l, of, e), true
+		return endOfExit(l, e), true
 	case "endOfStranded":
-		return endOfStranded(l, of, e), true
+		return endOfStranded(l, e), true
 	case "endByDisruption":
-		return endByDisruption(of, e), true
+		return endByDisruption(e), true
 	case "earlyDisruption":
-		return earlyDisruption(l, of, e)
+		return earlyDisruption(l, e)
 	default:
 		require.Fail(t, "no function", function)
 		return e, false
@@ -222,7 +222,7 @@ func mayRunAgain(cell string, policy v1beta1.RestartPolicy) bool {
 
 // TestTheTableOfEndsIsTrue compares the table above endOf with the code, for each state of a pod, and with each policy.
 func TestTheTableOfEndsIsTrue(t *testing.T) {
-	text, err := os.ReadFile("outcomes.go")
+	text, err := os.ReadFile("ruling.go")
 	require.NoError(t, err)
 	_, table, found := strings.Cut(string(text), "//\tthe pod is  ")
 	require.True(t, found)

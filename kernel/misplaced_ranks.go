@@ -13,17 +13,17 @@ import (
 	"github.com/genericjob/genericjob/kernel/status"
 )
 
-// unordered says which pods Kueue has not placed in the order of their ranks; "" if there are none. It looks for them while the job does not run, and the
+// misplacedRanks says which pods Kueue has not placed in the order of their ranks; "" if there are none. It looks for them while the job does not run, and the
 // user hears of them when all pods run. The user does not hear of them again after a restart that leaves these pods as they are.
-func unordered(w World, l *ledger.Ledger, replicas *roster.Roster) string {
+func misplacedRanks(w World, l *ledger.Ledger, replicas *roster.Roster) string {
 	c := status.Condition(w.Job.Status.Conditions, v1beta1.ConditionRunning)
 	if l.Kueue() == nil || w.Kueue.Workload == nil || c != nil && c.Status == metav1.ConditionTrue {
 		return ""
 	}
 	for i := range replicas.Types {
 		t := &replicas.Types[i]
-		if a, b := kueue.OutOfOrder(w.Kueue.Workload, t.Type, t.Pods); b != nil && (isNew(w.Job, c, a) || isNew(w.Job, c, b)) {
-			return status.Unordered(t.Type, a, b)
+		if a, b := kueue.Misplaced(w.Kueue.Workload, t.Type, t.Pods); b != nil && (isNew(w.Job, c, a) || isNew(w.Job, c, b)) {
+			return status.MisplacedRanks(t.Type, a, b)
 		}
 	}
 	return ""

@@ -68,7 +68,7 @@ func TestPodsThatAreNotInTheOrderOfTheirRanksAreFound(t *testing.T) {
 		"two are exchanged":        {at("b1/r1", "b1/r2", "gated", "b1/r1", "b2/r1"), "pod-1", "pod-3"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			first, second := OutOfOrder(workersIn(t, assigned), "worker", tc.pods)
+			first, second := Misplaced(workersIn(t, assigned), "worker", tc.pods)
 			if tc.second == "" {
 				require.Nil(t, second)
 				return
@@ -77,9 +77,9 @@ func TestPodsThatAreNotInTheOrderOfTheirRanksAreFound(t *testing.T) {
 			require.Equal(t, tc.second, second.Name)
 		})
 	}
-	_, second := OutOfOrder(workersIn(t, assigned), "ps", at("b2/r1", "b1/r1"))
+	_, second := Misplaced(workersIn(t, assigned), "ps", at("b2/r1", "b1/r1"))
 	require.Nil(t, second, "it has no topology")
-	_, second = OutOfOrder(nil, "worker", at("b2/r1", "b1/r1"))
+	_, second = Misplaced(nil, "worker", at("b2/r1", "b1/r1"))
 	require.Nil(t, second)
 }
 
@@ -106,12 +106,12 @@ func TestAnAssignmentThatMakesNoSenseIsNoOrder(t *testing.T) {
 		"roots run short":     `{levels: [block, rack], slices: [{domainCount: 2, valuesPerLevel: [{individual: {roots: [b1]}}, {individual: {roots: [r1, r2]}}]}]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, second := OutOfOrder(workersIn(t, text), "worker", at("b1/r2", "b1/r1"))
+			_, second := Misplaced(workersIn(t, text), "worker", at("b1/r2", "b1/r1"))
 			require.Nil(t, second)
 		})
 	}
 	for _, status := range []string{`null`, `x`, `{admission: null}`, `{admission: 7}`, `{admission: {podSetAssignments: {name: worker}}}`, `{admission: {podSetAssignments: [null, 7]}}`} {
-		_, second := OutOfOrder(workload(t, "status: "+status), "worker", at("b1/r2", "b1/r1"))
+		_, second := Misplaced(workload(t, "status: "+status), "worker", at("b1/r2", "b1/r1"))
 		require.Nil(t, second, status)
 	}
 }
@@ -138,7 +138,7 @@ func TestReadingAnAssignmentTakesNoMoreThanItsOwnSize(t *testing.T) {
 			}
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			_, second := OutOfOrder(w, "worker", pods)
+			_, second := Misplaced(w, "worker", pods)
 			runtime.ReadMemStats(&after)
 			require.NotNil(t, second)
 			require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(10<<20))

@@ -1,17 +1,50 @@
-package kernel
+package incident
 
 import (
 	"cmp"
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/apis/inplace"
 	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/roster"
 )
 
-// incident is a group of failures that belong together. One came first. The others are of code that ran at that time.
-type incident struct {
+// belongsWithin is how long after the first failure another one still belongs to the same incident, though it names a cause of its own.
+const belongsWithin = time.Minute
+
+// Inputs are what incidents are found in.
+type Inputs struct {
+	Job *v1beta1.GenericJob
+	Now time.Time
+	// Reports are the wrappers' reports, by the UID of the pod.
+	Reports map[types.UID]inplace.Report
+	Ledger  *ledger.Ledger
+	Roster  *roster.Roster
+}
+
+// End is how the code of a replica has ended.
+type End struct {
+	v1beta1.ReplicaFailure
+	pod     podstate.Pod
+	why     func() string
+	beganAt time.Time // when the container began; zero if unknown
+	isFinal bool      // the ledger says that the replica has failed for good
+}
+
+// EndOf returns how code has ended, by its pod. Why says what happened. It is called for the first failure only, because it takes time to read last words.
+func EndOf(pod podstate.Pod, why func() string) End {
+	return End{ReplicaFailure: pod.Failure(), pod: pod, why: why, beganAt: pod.BeganAt()}
+}
+
+// Incident is a group of failures that belong together. One came first. The others are of code that ran at that time.
+type Incident struct {
+	Inputs
+	recorded         []End                 // its failures that this reconcile has recorded
 	stored           *v1beta1.FirstFailure // the first failure, by the status; nil if the incident begins in this reconcile
 	jobAttempt       int32                 // in which the code failed
 	restartsTogether bool                  // all replicas restart together
@@ -20,13 +53,14 @@ type incident struct {
 	newFailures int32
 }
 
-// incidentOf returns the incident of the stored first failure, or a new one, if a failure of this reconcile does not belong to that.
-func incidentOf(w World, l *ledger.Ledger, replicas *roster.Roster, recorded []codeEnd) incident {
-	i := incident{stored: w.Job.Status.FirstFailure, jobAttempt: w.Job.Status.JobAttempt, restartsTogether: l.RestartsTogether()}
+// Of returns the incident of the stored first failure. But if a failure that this reconcile has recorded does not belong to that, it returns a new one.
+func Of(in Inputs, recorded []End) Incident {
+	s := &in.Job.Status
+	i := Incident{Inputs: in, recorded: recorded, stored: s.FirstFailure, jobAttempt: s.JobAttempt, restartsTogether: in.Ledger.RestartsTogether()}
 	if len(recorded) > 0 { // else nobody asks
-		i.runsSince = runsAgainSince(replicas, i.stored)
+		i.runsSince = runsAgainSince(in.Roster, i.stored)
 	}
-	if slices.ContainsFunc(recorded, func(e codeEnd) bool { return !i.includes(&e) }) {
+	if slices.ContainsFunc(recorded, func(e End) bool { return !i.includes(&e) }) {
 		i.stored = nil
 	}
 	for _, e := range recorded {
@@ -38,10 +72,13 @@ func incidentOf(w World, l *ledger.Ledger, replicas *roster.Roster, recorded []c
 	return i
 }
 
+// IsNew reports whether the incident begins in this reconcile.
+func (i Incident) IsNew() bool { return i.stored == nil }
+
 // includes reports whether a failure belongs to the incident. Its code must have run when the first failure came. And it follows from another replica's
 // end, or came within belongsWithin. If replicas restart one by one, a failure that follows stops to belong when the first replica has run again for
 // belongsWithin.
-func (i incident) includes(e *codeEnd) bool {
+func (i Incident) includes(e *End) bool {
 	if i.stored == nil || i.stored.Time == nil || !i.isSameStart(e) {
 		return false
 	}
@@ -58,7 +95,7 @@ func (i incident) includes(e *codeEnd) bool {
 }
 
 // isSameStart reports whether code that has failed was running when the first failure came.
-func (i incident) isSameStart(e *codeEnd) bool {
+func (i Incident) isSameStart(e *End) bool {
 	if i.restartsTogether {
 		return i.stored.JobAttempt == i.jobAttempt
 	}
@@ -66,13 +103,13 @@ func (i incident) isSameStart(e *codeEnd) bool {
 }
 
 // isRestarted reports whether all replicas have begun anew since the stored failure.
-func (i incident) isRestarted(l *ledger.Ledger) bool {
-	return i.restartsTogether && i.stored != nil && i.stored.JobAttempt < l.JobAttempt()
+func (i Incident) isRestarted() bool {
+	return i.restartsTogether && i.stored != nil && i.stored.JobAttempt < i.Ledger.JobAttempt()
 }
 
 // belonging returns the ends that belong to the incident. If all replicas restart together, all ends of the attempt do. But a replica may have failed
 // for good long before: for such an end the time decides. It was judged when it was recorded, so it cannot become the first failure any more.
-func (i incident) belonging(ends []codeEnd) (list []codeEnd) {
+func (i Incident) belonging(ends []End) (list []End) {
 	for _, e := range ends {
 		if (!i.restartsTogether || e.isFinal) && !i.includes(&e) {
 			continue
@@ -105,6 +142,6 @@ func runsAgainSince(replicas *roster.Roster, f *v1beta1.FirstFailure) time.Time 
 }
 
 // isRecent reports whether kubelets may still report ends that belong to the incident: it is of this job attempt or of the one before.
-func (i incident) isRecent(l *ledger.Ledger) bool {
-	return i.stored == nil || i.stored.JobAttempt == i.jobAttempt || i.stored.JobAttempt == l.JobAttempt()-1
+func (i Incident) isRecent() bool {
+	return i.stored == nil || i.stored.JobAttempt == i.jobAttempt || i.stored.JobAttempt == i.Ledger.JobAttempt()-1
 }
