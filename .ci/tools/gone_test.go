@@ -40,6 +40,12 @@ var gone = []struct {
 	{regexp.MustCompile(`func (\([^)]*\) )?[tT]ell[A-Z]\w*\(`), "report, print, log or signal", "kernel", "func (p *writer) tellEnd()"},
 	{regexp.MustCompile(`func (\([^)]*\) )?[tT]ell([A-Z]\w*)?\(`), "report, print, log or signal", "controllers", "func tell(o Options)"},
 	{regexp.MustCompile(`\b(Unb|B|b)lame\w*\(|chronicle`), "AddNodeFailure; a history is written as a historyDraft", "kernel", "draft.Blame(b)"},
+	{regexp.MustCompile(`type consequence\b|\*consequence\b`), "ruling; a consequence is a failure that follows from another", "kernel", "c *consequence"},
+	{regexp.MustCompile(`[vV]erdict`), "disagreement; a verdict is the kernel's", "e2e/drawn", "type verdict struct"},
+	{regexp.MustCompile(`\bcourses?\b`), "schedule; a verdict has a course", "e2e/simulator", "the course of a life"},
+	{regexp.MustCompile(`type obstacle\b|\*?obstacle\{`), "whyNot; an obstacle is what a job waits for", "controllers/definitions", "return &obstacle{}"},
+	{regexp.MustCompile(`package report\b|kubectl-gj/report\b`), "page; a wrapper reports", "cmd/kubectl-gj", "package report"},
+	{regexp.MustCompile(`\b(is|in|inAny|requireOut|Out)(In|Of)?Order\b`), "sorted, shuffled or misplaced; an order is what a pod is told", "kernel", "isInOrder(list)"},
 	{regexp.MustCompile(`// .*\bsays whether\b`), "reports whether", "", "// Ends says whether the job ends"},
 }
 
