@@ -120,7 +120,7 @@ func timeFacts(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.V
 		return present, w.Now
 	}
 	var since time.Time
-	if !v.EndsJob() && !changesMode(w, draft) && (present.Loss != "" || !draft.Trains()) {
+	if !v.EndsJob() && !changesMode(w, draft) && !isBlockedBeforeItRan(w, v) && (present.Loss != "" || !draft.Trains()) {
 		since, present.Runs = runsSince(w.Job, draft.Ledger, replicas, l.running, present.Loss != "")
 	}
 	switch {
@@ -144,6 +144,11 @@ func stopOf(v verdict.Verdict, mode string) *ledger.TimeFacts {
 		Evicted: v.Reason == v1beta1.ReasonEvicted,
 		Waits:   isBlocked && v.Reason == v1beta1.ReasonGangUnavailable,
 	}
+}
+
+// isBlockedBeforeItRan reports whether a job is blocked that has not run together yet. Replicas that it needs may be left out of a spec that cannot run.
+func isBlockedBeforeItRan(w World, v verdict.Verdict) bool {
+	return v.Course == verdict.Block && w.Job.Status.Phase != v1beta1.JobRunning
 }
 
 // changesMode reports whether a new mode begins in this reconcile. Then pods that run are of the mode before, and are stopped.

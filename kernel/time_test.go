@@ -195,6 +195,17 @@ func TestAJobThatMayBePlacedInPartTrainsWithItsMinimum(t *testing.T) {
 	require.Equal(t, v1beta1.TimeLostToRestart, open(job))
 }
 
+// A rule names rank 1, and an edit leaves it out before its pod has come, so the job cannot begin to debug. The other replica alone is not the job.
+func TestAJobThatIsBlockedBeforeAllRanDoesNotTrain(t *testing.T) {
+	job := fresh(kt.Spec(func(s *v1beta1.GenericJobSpec) { s.SuccessRules = []v1beta1.FinishRule{{"worker": {intstr.FromInt32(1)}}} }))
+	job = look(t, job, 3*second)
+	alone := kt.Pod(job, "worker", 0, startedAt(20*second))
+	job = kt.Edited(kt.Edited(job, func(j *v1beta1.GenericJob) { j.Spec.ReplicaSpecs[0].Replicas = ptr.To[int32](1) }), kt.DebugNow(true))
+	job = look(t, job, minute, alone)
+	require.Equal(t, v1beta1.ReasonInvalidSpec, condition(job.Status, v1beta1.ConditionBlocked).Reason)
+	require.Equal(t, v1beta1.TimeStarting, open(job))
+}
+
 func TestPausedTime(t *testing.T) {
 	job := fresh()
 	both := []*corev1.Pod{kt.Pod(job, "worker", 0, startedAt(0)), kt.Pod(job, "worker", 1, startedAt(0))}

@@ -138,6 +138,8 @@ var ofFeatures = []mutant{
 		"\t*share, s.Total = sum(*share, n), sum(s.Total, n)\n", "\t*share, s.Total = sum(*share, n), sum(s.Total, n)\n\ts.Starting += n\n"},
 	{"paused time is in the total twice", "kernel/ledger/time.go",
 		"\t*share, s.Total = sum(*share, n), sum(s.Total, n)\n", "\t*share, s.Total = sum(*share, n), sum(s.Total, n)\n\tif cause == v1beta1.TimePaused {\n\t\ts.Total += n\n\t}\n"},
+	{"a job that is blocked before all ran trains", "kernel/time.go",
+		" && !isBlockedBeforeItRan(w, v)", ""},
 	{"a hang is moved twice", "kernel/time.go",
 		"at = at.Add(-silent)", "at = at.Add(-2 * silent)"},
 	{"a hang counts from when it is found", "kernel/time.go",
