@@ -263,10 +263,11 @@ func TestRecipesNameEachFileThatKnowsWhatTheyMake(t *testing.T) {
 	}
 }
 
-// isConditional matches a line of a recipe that is for some cases alone, and isExample a file that shows how it is done.
+// isConditional matches a line of a recipe that is for some cases alone, or for which a check asks. IsExample matches a file that shows how it is
+// done, or that takes the place of another.
 var (
-	isConditional = regexp.MustCompile(`(?m)^\s*(\d+\.|- ✓|-) If `)
-	isExample     = regexp.MustCompile("\\b([aA]s|Told by) `[^`]+`")
+	isConditional = regexp.MustCompile(`^\s*- (✓|If) `)
+	isExample     = regexp.MustCompile("\\b([aA]s|or) `[^`]+`")
 	isStep        = regexp.MustCompile(`(?m)^\d+\. `)
 )
 
@@ -281,7 +282,7 @@ func unconditional(files []string, recipe string) (named []string) {
 				continue
 			}
 			for _, match := range quoted.FindAllStringSubmatch(isExample.ReplaceAllString(line, ""), -1) {
-				if name := match[1]; isPath.MatchString(name) && !notOfTheCheckout.MatchString(name) && isThere(files, name) {
+				if name := match[1]; isPath.MatchString(name) && !notOfTheCheckout.MatchString(name) && !madeByOthers.MatchString(name+"/") && isThere(files, name) {
 					named = append(named, name)
 				}
 			}
@@ -311,7 +312,7 @@ func TestRecipesNameNoFileThatKnowsNothingOfWhatTheyMake(t *testing.T) {
 
 func TestWhatIsForSomeCasesIsNoFileForAll(t *testing.T) {
 	files := []string{"a/all.go", "a/some.go", "a/example.go", "a/told_test.go"}
-	recipe := "See `a/some.go`.\n\n1. One:\n   - `a/all.go`, as `a/example.go`.\n   - ✓ If so: `a/some.go`. Told by `a/told_test.go`.\n2. If so:\n   - `a/some.go`.\n"
+	recipe := "See `a/some.go`.\n\n1. One:\n   - `a/all.go`, as `a/example.go`.\n   - If so: `a/some.go`.\n   - ✓ `a/some.go`. Told by `a/told_test.go`.\n2. If so:\n   - `a/some.go`.\n"
 	require.Equal(t, []string{"a/all.go"}, unconditional(files, recipe))
 }
 

@@ -81,7 +81,7 @@ func TestOpen(t *testing.T) {
 		"one is still at the attempt before": {edit: report(func(r *inplace.Report) { r.Attempt = 0 }), awaits: silent},
 		"one claims a later attempt":         {edit: report(func(r *inplace.Report) { r.Attempt = 2 }), awaits: silent},
 		"another pod answers for it":         {edit: report(func(r *inplace.Report) { r.Pod = "other" }), awaits: silent},
-		"its kubelet lags by a few ends":    {edit: report(func(r *inplace.Report) { r.Exits = 17 }), open: true},
+		"its kubelet lags by a few ends":     {edit: report(func(r *inplace.Report) { r.Exits = 17 }), open: true},
 		"but not that many":                  {edit: report(func(r *inplace.Report) { r.Exits = 18 }), awaits: silent},
 		"one has no pod":                     {edit: func(m *meeting) { m.pods = m.pods[:1] }},
 		"the one without a pod has succeeded": {open: true, edit: func(m *meeting) {
