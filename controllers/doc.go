@@ -40,12 +40,12 @@
 //	                 |
 //	                 v
 //	jobs.Reconciler.Reconcile
-//	  observe        job, pods, Service (cache); nodes, PodGroups, Workload (live); reports (wrappers)                              jobs/observe.go
+//	  gather         job, pods, Service (cache); nodes, PodGroups, Workload (live); reports (wrappers)                              jobs/gather.go
 //	  kernel.Plan    pure: a status, actions, events, and when to look again                                                        kernel/plan.go
 //	  writeStatus    under the job's resourceVersion; then events, log lines and counts     conflict: again in 1 s                  jobs/reconcile.go
 //	  fence          reads the job live, where no status was written (Action.NeedsFence)        changed: again in 1 s               jobs/reconcile.go
 //	  seesAll        lists the job's pods live, once for each beginning, before the first create    one is not in the cache: again in 1 s   jobs/unseen.go
-//	  act            calls.Executor: batches of calls, with a slow start                     refused: again later                   calls/act.go
+//	  execute        calls.Executor: batches of calls, with a slow start                     refused: again later                   calls/execute.go
 //	                 |
 //	                 v
 //	client: wake.OwnWrites.Of notes writes -> compact.Client opens what is packed -> cache and apiserver

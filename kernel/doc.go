@@ -73,7 +73,7 @@
 //	order.go                  act                          orders of pods that restart in place         inplace_test.go
 //	outcomes.go               record                       what the ends of pods mean                   outcomes_test.go
 //	plan.go                   all                          the stages                                   walk_test.go
-//	progress.go               tell, the caller             step and loss that the code tells            signs_test.go
+//	progress.go               tell, the caller             the code's step and loss                     signs_test.go
 //	quota.go                  decide, act                  whether the queue's quota is enough          kueue_test.go
 //	recomputed.go             tell                         steps that are done again                    recomputed_test.go
 //	recovery.go               tell                         the first step after a loss                  recovery_test.go

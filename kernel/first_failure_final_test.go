@@ -84,7 +84,7 @@ func TestABlockedJobWaitsForTheCause(t *testing.T) {
 	pods[0] = kt.Pod(job, "worker", 0, crashed(1, 1, parted))
 	blocked := func(second int) kernel.Decision {
 		return planWorld(t, kernel.World{
-			Job: job, Pods: pods, Now: kt.At(time.Duration(second) * time.Second), Settings: kt.Settings, Gang: kernel.Gang{Missing: "PodGroup"},
+			Job: job, Pods: pods, Now: kt.At(time.Duration(second) * time.Second), Settings: kt.Settings, Gang: kernel.GangObjects{Missing: "PodGroup"},
 		})
 	}
 	d := blocked(62)

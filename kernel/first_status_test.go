@@ -117,7 +117,7 @@ func TestWhatTheFirstStatusDoesNotWaitWith(t *testing.T) {
 	})
 	t.Run("a gang scheduler that is missing", func(t *testing.T) {
 		job, _ := blank(t, t9k("team", 7))
-		d := planWorld(t, kernel.World{Job: job, Now: kt.Start, Settings: kt.Settings, Gang: kernel.Gang{Missing: "PodGroup"}})
+		d := planWorld(t, kernel.World{Job: job, Now: kt.Start, Settings: kt.Settings, Gang: kernel.GangObjects{Missing: "PodGroup"}})
 		require.Equal(t, v1beta1.JobPending, d.Status.Phase)
 	})
 	t.Run("a spec that is invalid before any pod exists", func(t *testing.T) {

@@ -75,7 +75,7 @@ func TestT9kGang(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			d := planWorld(t, kernel.World{Job: job, Now: kt.Start, Gang: kernel.Gang{Objects: []*unstructured.Unstructured{tc.have}}})
+			d := planWorld(t, kernel.World{Job: job, Now: kt.Start, Gang: kernel.GangObjects{Objects: []*unstructured.Unstructured{tc.have}}})
 			require.Equal(t, tc.apply, d.Actions[0].Verb == kernel.ApplyObject)
 			if tc.apply {
 				require.Equal(t, "ApplyObject PodGroup job: the pods are scheduled by it", d.Actions[0].String())
@@ -87,7 +87,7 @@ func TestT9kGang(t *testing.T) {
 
 func TestGangUnavailable(t *testing.T) {
 	job := kt.Job(kt.Type("worker", 2), t9k("team", 0))
-	missing := kernel.Gang{Missing: "PodGroup.scheduler.tensorstack.dev"}
+	missing := kernel.GangObjects{Missing: "PodGroup.scheduler.tensorstack.dev"}
 	d := planWorld(t, kernel.World{Job: job, Now: kt.Start, Gang: missing})
 	require.Empty(t, d.Actions, "no half-started job")
 	require.Nil(t, d.Status.StartTime)
@@ -113,7 +113,7 @@ func TestGangUnavailable(t *testing.T) {
 func TestGangOfAJobThatIsBlockedKeepsItsAccounts(t *testing.T) {
 	job := kt.Job(kt.Type("worker", 2, kt.Policy(onFailure, 1)), t9k("team", 0), kt.Begun)
 	pods := []*corev1.Pod{kt.Pod(job, "worker", 0, kt.Exited(1)), kt.Pod(job, "worker", 1, kt.Exited(0))}
-	d := planWorld(t, kernel.World{Job: job, Now: kt.Start, Gang: kernel.Gang{Missing: "PodGroup"}, Pods: pods, Settings: kt.Settings})
+	d := planWorld(t, kernel.World{Job: job, Now: kt.Start, Gang: kernel.GangObjects{Missing: "PodGroup"}, Pods: pods, Settings: kt.Settings})
 	require.EqualValues(t, 1, d.Status.BackoffCount)
 	require.Equal(t, "1", ledger(d.Status, "worker").Succeeded)
 	require.Equal(t, []string{"ReleasePod worker-0", "DeletePod worker-0", "ReleasePod worker-1"}, did(d))

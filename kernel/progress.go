@@ -108,17 +108,17 @@ func progress(w World, replicas *roster.Roster, v verdict.Verdict) (*v1beta1.Pro
 	if v.Course != verdict.Run || spec.Progress(&w.Job.Spec) == nil || !anyRuns(replicas) {
 		return nil, 0
 	}
-	step, trainingLoss := w.ProgressReport.Progress()
-	if before := w.Job.Status.Progress; before != nil && trainingLoss == before.Loss && (step == nil) == (before.Step == nil) && (step == nil || *step == *before.Step) {
+	step, codeLoss := w.ProgressReport.Progress()
+	if before := w.Job.Status.Progress; before != nil && codeLoss == before.Loss && (step == nil) == (before.Step == nil) && (step == nil || *step == *before.Step) {
 		return nil, ProgressInterval
 	}
 	if wait := nextProgress(w.Job, w.Now).Sub(w.Now); wait > 0 {
 		return nil, wait
 	}
-	if step == nil && trainingLoss == "" {
+	if step == nil && codeLoss == "" {
 		return nil, AskInterval(w.Job, w.Now)
 	}
-	return &v1beta1.Progress{Step: step, Loss: trainingLoss, Time: metav1.NewTime(w.Now)}, ProgressInterval
+	return &v1beta1.Progress{Step: step, Loss: codeLoss, Time: metav1.NewTime(w.Now)}, ProgressInterval
 }
 
 func anyRuns(replicas *roster.Roster) bool {

@@ -256,7 +256,7 @@ func TestUnreadableLedgerStopsEverything(t *testing.T) {
 	require.Equal(t, kernel.Plan(kernel.World{Job: finished, Now: kt.Start}).Status.CompletionTime, finished.Status.CompletionTime)
 }
 
-// The clock of the operator that ends a pause may be behind that of the one that began it.
+// The clock of the operator that ends a pause may be slower than that of the one that began it.
 func TestTimeThatWasSpentPausedIsNotGivenBack(t *testing.T) {
 	job := kt.Job(kt.Type("worker", 1), kt.PauseNow(false), kt.Begun)
 	job = kt.Edited(job, kt.PauseNow(true))

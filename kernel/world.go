@@ -25,7 +25,7 @@ type World struct {
 	// Services are the Services that the job controls.
 	Services []*corev1.Service
 	// Gang is what the cluster has of the job's gang scheduler; its zero value will do for a job without one.
-	Gang Gang
+	Gang GangObjects
 	// Kueue is what the cluster has of the Kueue queue in which the job waits. Its zero value will do for a job without one.
 	Kueue Kueue
 	// Reports are the answers of pods that restart in place, by UID. A pod that has not answered has none. The caller asks the pods of
@@ -54,8 +54,8 @@ type World struct {
 	Settings Settings
 }
 
-// Gang is what the cluster has of a job's gang scheduler.
-type Gang struct {
+// GangObjects is what the cluster has of a job's gang scheduler.
+type GangObjects struct {
 	// Missing names the kind that the cluster does not know, "" if it knows it.
 	Missing string
 	// Version is the first of build.GangVersions that the cluster serves; "" stands for the first of all.

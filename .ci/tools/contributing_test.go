@@ -112,10 +112,30 @@ func TestWhatTheRecipesNameIsThere(t *testing.T) {
 // mostPaths is how many files a line of a recipe names. A reader ticks off lines.
 const mostPaths = 3
 
+// recipesByHeading are the recipes of the section, by their headings.
+func recipesByHeading(section string) map[string]string {
+	recipes := map[string]string{}
+	for _, recipe := range strings.Split(section, "\n### ")[1:] {
+		heading, text, _ := strings.Cut(recipe, "\n")
+		recipes[heading] = text
+	}
+	return recipes
+}
+
+// beginsList matches where the list of a recipe begins.
+var beginsList = regexp.MustCompile(`(?m)^(\d+\.|-) `)
+
+// listOf returns the list of a recipe, without the words before it.
+func listOf(recipe string) string {
+	if at := beginsList.FindStringIndex(recipe); at != nil {
+		return recipe[at[0]:]
+	}
+	return ""
+}
+
 // mistakesOfRecipe are lines of a recipe that nobody can tick off, and marks that do not say who tells.
 func mistakesOfRecipe(recipe string) (mistakes []string) {
-	_, lines, _ := strings.Cut(recipe, "\n\n") // what stands before the list
-	for line := range strings.Lines(lines) {
+	for line := range strings.Lines(listOf(recipe)) {
 		paths := 0
 		for _, match := range quoted.FindAllStringSubmatch(line, -1) {
 			if isPath.MatchString(match[1]) {
@@ -133,17 +153,24 @@ func mistakesOfRecipe(recipe string) (mistakes []string) {
 }
 
 func TestRecipesAreListsThatSayWhoTells(t *testing.T) {
-	_, recipes, _ := strings.Cut(section(t, contributing(t), "Recipes"), "\n**A ")
-	list := strings.Split(recipes, "\n**A ")
-	require.Greater(t, len(list), 8)
-	for _, recipe := range list {
-		assert.Empty(t, mistakesOfRecipe(recipe))
+	recipes := section(t, contributing(t), "Recipes")
+	list := recipesByHeading(recipes)
+	require.Greater(t, len(list), 10)
+	for heading, recipe := range list {
+		assert.NotEmpty(t, listOf(recipe), heading)
+		assert.Empty(t, mistakesOfRecipe(recipe), heading)
+		assert.Contains(t, contributing(t), "](#"+anchorOf(heading)+")", "nobody finds the recipe")
 	}
 	require.Greater(t, strings.Count(recipes, "- ✓ "), 20)
 }
 
+// anchorOf is what a link to a heading ends with.
+func anchorOf(heading string) string {
+	return strings.ReplaceAll(strings.ToLower(regexp.MustCompile(`[^A-Za-z ]`).ReplaceAllString(heading, "")), " ", "-")
+}
+
 func TestAStepThatIsProseIsFound(t *testing.T) {
-	recipe := "rule.** See `a/b.go`.\n\n1. One:\n   - `a/b.go` and `a/c.go`.\n   - ✓ `a/b.go`. Told by `make lint`.\n"
+	recipe := "See `a/b.go`.\n\n1. One:\n   - `a/b.go` and `a/c.go`.\n   - ✓ `a/b.go`. Told by `make lint`.\n"
 	require.Empty(t, mistakesOfRecipe(recipe))
 	for _, wrong := range []string{"- `a/b.go`, `a/c.go`, `a/d.go`, `a/e.go`.", "- ✓ `a/b.go`.", "- `a/b.go`. Told by `make lint`.", "and `a/b.go`."} {
 		require.Equal(t, []string{wrong}, mistakesOfRecipe(recipe+"   "+wrong+"\n"))
@@ -175,17 +202,18 @@ var followed = []struct {
 	recipe, name, word string
 	code               bool
 }{
-	{"A gang scheduler.", "kai", `\b(KAI|kai)\b|kaiGang`, false},
-	{"A gang scheduler.", "coscheduling", `\b[cC]oscheduling\b`, false},
-	{"A Kubeflow kind.", "xgboostjob", `(?i)xgboostjob`, false},
-	{"A Kubeflow kind.", "paddlejob", `(?i)paddlejob`, false},
-	{"A rule", "successUnreachable", `[sS]uccessUnreachable`, true},
-	{"A rule", "gangIsUnavailable", `GangUnavailable|gangIsUnavailable`, true},
-	{"A field of GenericJob.", "inPlaceLimit", `[iI]nPlaceLimit\b|in_place_limit`, true},
-	{"A field of the status.", "recovery", `\.Recovery\b|Recovery \*Recovery`, true},
-	{"A field of all training kinds.", "stopTogether", `[sS]topTogether\b|stop_together`, true},
-	{"A verb of kubectl gj.", "sync", `gj sync\b|sync JOB|p\.sync\b`, true},
-	{"A verb of kubectl gj.", "wait", `gj wait\b|wait JOB|p\.wait\b`, true},
+	{"A gang scheduler", "kai", `\b(KAI|kai)\b|kaiGang`, false},
+	{"A gang scheduler", "coscheduling", `\b[cC]oscheduling\b`, false},
+	{"A Kubeflow kind", "xgboostjob", `(?i)xgboostjob`, false},
+	{"A Kubeflow kind", "paddlejob", `(?i)paddlejob`, false},
+	{"A rule of Plan", "successUnreachable", `[sS]uccessUnreachable`, true},
+	{"A rule of Plan", "gangIsUnavailable", `GangUnavailable|gangIsUnavailable`, true},
+	{"A kind of cause", "DeviceOutOfMemory", `CauseDeviceOutOfMemory|\{DeviceOutOfMemory\b|\bDeviceOutOfMemory\s+=`, true},
+	{"A field of GenericJob", "inPlaceLimit", `[iI]nPlaceLimit\b|in_place_limit`, true},
+	{"A field of the status", "recovery", `\.Recovery\b|Recovery \*Recovery`, true},
+	{"A field of all training kinds", "stopTogether", `[sS]topTogether\b|stop_together`, true},
+	{"A verb of kubectl gj", "sync", `gj sync\b|sync JOB|p\.sync\b`, true},
+	{"A verb of kubectl gj", "wait", `gj wait\b|wait JOB|p\.wait\b`, true},
 }
 
 // madeByOthers are files that nobody edits for a recipe: generated ones, goldens, what tests read, and what tells of the past.
@@ -194,34 +222,98 @@ var madeByOthers = regexp.MustCompile(`zz_generated|^apis/README\.md$|/crd/.*_.*
 // noCode are tests, and documents.
 var noCode = regexp.MustCompile(`_test\.go$|/tests/|\.md$`)
 
+// knowing are the files that have a word, of those that somebody edits for a recipe.
+func knowing(t *testing.T, word string, code bool) (files []string) {
+	t.Helper()
+	knows := regexp.MustCompile(word)
+	for _, file := range tracked(t) {
+		if madeByOthers.MatchString(file) || code && noCode.MatchString(file) {
+			continue
+		}
+		if raw, err := os.ReadFile(filepath.Join(root, file)); err == nil && knows.Match(raw) { // a folder that is linked, or a file that is deleted, cannot be read
+			files = append(files, file)
+		}
+	}
+	return files
+}
+
 func TestRecipesNameEachFileThatKnowsWhatTheyMake(t *testing.T) {
 	recipes, places := section(t, contributing(t), "Recipes"), section(t, contributing(t), "Where things go")
-	shared, _, _ := strings.Cut(recipes, "\n**")
+	shared, _, _ := strings.Cut(recipes, "\n### ")
+	byHeading := recipesByHeading(recipes)
 	for _, f := range followed {
-		before, text, found := strings.Cut(recipes, "\n**"+f.recipe+"**")
-		require.True(t, found, "no recipe %q", f.recipe)
-		text, _, _ = strings.Cut(text, "\n**")
+		text := byHeading[f.recipe]
+		require.NotEmpty(t, text, "no recipe %q", f.recipe)
+		if m := regexp.MustCompile(`^\s*First follow \[(.+?)\]`).FindStringSubmatch(text); m != nil {
+			require.NotEmpty(t, byHeading[m[1]], "no recipe %q", m[1])
+			text += byHeading[m[1]]
+		}
 		if f.code {
 			text += shared + places
 		}
-		if strings.HasPrefix(text, " First as above") {
-			text += before[strings.LastIndex(before, "\n**"):]
-		}
-		named, word := map[string]bool{}, regexp.MustCompile(f.word)
+		named := map[string]bool{}
 		for _, match := range quoted.FindAllStringSubmatch(text, -1) {
 			named[anything.ReplaceAllString(match[1], f.name)] = true
 		}
-		knowing := 0
-		for _, file := range tracked(t) {
-			raw, err := os.ReadFile(filepath.Join(root, file))
-			if err != nil || !word.Match(raw) || madeByOthers.MatchString(file) || f.code && noCode.MatchString(file) { // a folder that is linked, or a file that is deleted
+		files := knowing(t, f.word, f.code)
+		for _, file := range files {
+			assert.True(t, named[file] || named[path.Dir(file)], "%s knows %s: the recipe %q does not name it", file, f.name, f.recipe)
+		}
+		assert.Greater(t, len(files), 1, f.name)
+	}
+}
+
+// isConditional matches a line of a recipe that is for some cases alone, or for which a check asks. IsExample matches a file that shows how it is
+// done, or that takes the place of another.
+var (
+	isConditional = regexp.MustCompile(`^\s*- (✓|If) `)
+	isExample     = regexp.MustCompile("\\b([aA]s|or) `[^`]+`")
+	isStep        = regexp.MustCompile(`(?m)^\d+\. `)
+)
+
+// unconditional are the files of the checkout that a recipe tells everybody to edit.
+func unconditional(files []string, recipe string) (named []string) {
+	for _, step := range isStep.Split(listOf(recipe), -1) {
+		if strings.HasPrefix(step, "If ") {
+			continue
+		}
+		for line := range strings.Lines(step) {
+			if isConditional.MatchString(line) {
 				continue
 			}
-			assert.True(t, named[file] || named[path.Dir(file)], "%s knows %s: the recipe %q does not name it", file, f.name, f.recipe)
-			knowing++
+			for _, match := range quoted.FindAllStringSubmatch(isExample.ReplaceAllString(line, ""), -1) {
+				if name := match[1]; isPath.MatchString(name) && !notOfTheCheckout.MatchString(name) && !madeByOthers.MatchString(name+"/") && isThere(files, name) {
+					named = append(named, name)
+				}
+			}
 		}
-		assert.Greater(t, knowing, 1, f.name)
 	}
+	return named
+}
+
+// A line that helped nobody who followed the recipe sends the next one to a file in which there is nothing to do.
+func TestRecipesNameNoFileThatKnowsNothingOfWhatTheyMake(t *testing.T) {
+	files, recipes := tracked(t), recipesByHeading(section(t, contributing(t), "Recipes"))
+	known := map[string][]string{} // files, by recipe
+	for _, f := range followed {
+		if !f.code {
+			known[f.recipe] = append(known[f.recipe], knowing(t, f.word, false)...)
+		}
+	}
+	require.NotEmpty(t, known)
+	for recipe, knowing := range known {
+		names := unconditional(files, recipes[recipe])
+		require.Greater(t, len(names), 10)
+		for _, name := range names {
+			assert.True(t, isThere(knowing, name), "%s knows nothing of what the recipe %q has made before: strike it, or begin its line with If", name, recipe)
+		}
+	}
+}
+
+func TestWhatIsForSomeCasesIsNoFileForAll(t *testing.T) {
+	files := []string{"a/all.go", "a/some.go", "a/example.go", "a/told_test.go"}
+	recipe := "See `a/some.go`.\n\n1. One:\n   - `a/all.go`, as `a/example.go`.\n   - If so: `a/some.go`.\n   - ✓ `a/some.go`. Told by `a/told_test.go`.\n2. If so:\n   - `a/some.go`.\n"
+	require.Equal(t, []string{"a/all.go"}, unconditional(files, recipe))
 }
 
 func TestAFileThatIsGoneIsMissed(t *testing.T) {

@@ -46,6 +46,8 @@ var gone = []struct {
 	{regexp.MustCompile(`type obstacle\b|\*?obstacle\{`), "whyNot; an obstacle is what a job waits for", "controllers/definitions", "return &obstacle{}"},
 	{regexp.MustCompile(`package report\b|kubectl-gj/report\b`), "page; a wrapper reports", "cmd/kubectl-gj", "package report"},
 	{regexp.MustCompile(`\b(is|in|inAny|requireOut|Out)(In|Of)?Order\b`), "sorted, shuffled or misplaced; an order is what a pod is told", "kernel", "isInOrder(list)"},
+	{regexp.MustCompile(`\br\.(observe|act)\(|\bobserve[A-Z]\w*\(|\.Act\(`), "gather, read or execute; Plan observes and acts", "controllers", "r.observe(ctx, job)"},
+	{regexp.MustCompile(`kernel\.Gang\b`), "kernel.GangObjects; ledger.Gang is a group", "", "kernel.Gang{}"},
 	{regexp.MustCompile(`// .*\bsays whether\b`), "reports whether", "", "// Ends says whether the job ends"},
 }
 

@@ -144,7 +144,7 @@ func (s *starter) reconcile(t *testing.T) {
 	s.reconciles++
 	var actions []kernel.Action
 	actions, s.TypesLackingPods = s.missing()
-	out, err := s.Act(t.Context(), actions)
+	out, err := s.Execute(t.Context(), actions)
 	require.NoError(t, err)
 	s.next = s.clock.Now().Add(out.Wake())
 	if out.Wake() == 0 {

@@ -17,9 +17,9 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// observeKueue reads live what Kueue has of a job; nothing for a job without a Kueue queue. An operator that serves only some namespaces may lack the right to
+// readKueue reads live what Kueue has of a job; nothing for a job without a Kueue queue. An operator that serves only some namespaces may lack the right to
 // read objects without a namespace.
-func (r *Reconciler) observeKueue(ctx context.Context, job *v1beta1.GenericJob) (kernel.Kueue, error) {
+func (r *Reconciler) readKueue(ctx context.Context, job *v1beta1.GenericJob) (kernel.Kueue, error) {
 	in := spec.Kueue(job)
 	if in == nil && job.Status.Queue == nil {
 		return kernel.Kueue{}, nil

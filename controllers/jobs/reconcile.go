@@ -75,7 +75,7 @@ type Reconciler struct {
 	eventsForPods map[schema.GroupVersionKind]bool
 }
 
-// Reconcile makes one reconcile: observe, plan, write status, fence, act. The order is what makes restarts and successes
+// Reconcile makes one reconcile: gather, plan, write status, fence, see all pods, execute. The order is what makes restarts and successes
 // exact; see the kernel's package documentation.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	job := &v1beta1.GenericJob{}
@@ -93,7 +93,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if r.memory.Of(job).awaitsUndo(job, r.Clock.Now()) {
 		return ctrl.Result{RequeueAfter: calls.RetrySoon}, nil
 	}
-	world, orphans, err := r.observe(ctx, job)
+	world, orphans, err := r.gather(ctx, job)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -142,7 +142,7 @@ func (r *Reconciler) carryOut(ctx context.Context, w kernel.World, decision kern
 	if current, err := r.isCurrent(ctx, w, decision.Actions, wrote); err != nil || !current {
 		return ctrl.Result{RequeueAfter: calls.RetrySoon}, err
 	}
-	out, err := r.act(ctx, w, decision)
+	out, err := r.execute(ctx, w, decision)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -188,8 +188,8 @@ func (r *Reconciler) owner(job *v1beta1.GenericJob) calls.Owner {
 	return calls.Owner{Client: r.Client, Live: r.Live, Object: job, Kind: calls.GVKGenericJob}
 }
 
-// act carries out the actions of a decision.
-func (r *Reconciler) act(ctx context.Context, w kernel.World, decision kernel.Decision) (calls.Outcome, error) {
+// execute carries out the actions of a decision.
+func (r *Reconciler) execute(ctx context.Context, w kernel.World, decision kernel.Decision) (calls.Outcome, error) {
 	job := w.Job
 	executor := &calls.Executor{
 		Owner: r.owner(job), Job: job, Builder: kernel.NewPodBuilder(job, r.Settings).In(w.Kueue), Clock: r.Clock,
@@ -209,7 +209,7 @@ func (r *Reconciler) act(ctx context.Context, w kernel.World, decision kernel.De
 	}
 	executor.OnChanged = func(a kernel.Action) { r.Counts.CountDeletion(job, a) }
 	executor.OnOrderStored = func(a kernel.Action) { r.push(ctx, job, a.Pod, a.Order) }
-	out, err := executor.Act(ctx, decision.Actions)
+	out, err := executor.Execute(ctx, decision.Actions)
 	r.Counts.CountFailedCalls(job, out.Failed)
 	logRefusals(ctx, out)
 	return out, err

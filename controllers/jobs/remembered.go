@@ -23,7 +23,7 @@ type remembered struct {
 	arrived map[types.UID]inplace.Report
 	// sawAll is the last beginning at which no pod was missing in the cache; see Reconciler.seesAll.
 	sawAll beginning
-	// nextProgress is when to ask again for step and loss, nextFurthest for the highest step, and nextHeld for held ends.
+	// nextProgress is when to ask again for the code's step and loss, nextFurthest for the highest step, and nextHeld for held ends.
 	nextProgress, nextFurthest, nextHeld time.Time
 	// nextLost is when to look at lost nodes again. nodesAgain is in what time to look at those of pods again; 0 if the pods say so.
 	nextLost   time.Time

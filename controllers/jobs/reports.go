@@ -56,7 +56,7 @@ func (r *Reconciler) heldEnds(ctx context.Context, job *v1beta1.GenericJob, hold
 	return r.answers(ctx, job, HeldEnd, holding, asks)
 }
 
-// progressOf asks one pod of a job for step and loss, if it is time, and returns its report.
+// progressOf asks one pod of a job for the code's step and loss, if it is time, and returns its report.
 func (r *Reconciler) progressOf(ctx context.Context, job *v1beta1.GenericJob, pods []*corev1.Pod, now time.Time) inplace.Report {
 	pod := kernel.ProgressPod(job, pods, now)
 	if pod == nil {

@@ -81,7 +81,7 @@ func TestOpen(t *testing.T) {
 		"one is still at the attempt before": {edit: report(func(r *inplace.Report) { r.Attempt = 0 }), awaits: silent},
 		"one claims a later attempt":         {edit: report(func(r *inplace.Report) { r.Attempt = 2 }), awaits: silent},
 		"another pod answers for it":         {edit: report(func(r *inplace.Report) { r.Pod = "other" }), awaits: silent},
-		"its kubelet is a few ends behind":   {edit: report(func(r *inplace.Report) { r.Exits = 17 }), open: true},
+		"its kubelet lags by a few ends":     {edit: report(func(r *inplace.Report) { r.Exits = 17 }), open: true},
 		"but not that many":                  {edit: report(func(r *inplace.Report) { r.Exits = 18 }), awaits: silent},
 		"one has no pod":                     {edit: func(m *meeting) { m.pods = m.pods[:1] }},
 		"the one without a pod has succeeded": {open: true, edit: func(m *meeting) {
@@ -136,7 +136,7 @@ func TestWhatHasEndedIsNotedWhenTheBarrierOpens(t *testing.T) {
 	m, _ := meet(t, report(func(r *inplace.Report) { r.Exits = 3 }))
 	a := m.replicas.Types[0].Account
 	require.Equal(t, 1, a.Exits(0, m.pods[0].UID), "as the kubelet says, and the report")
-	require.Equal(t, 3, a.Exits(1, m.pods[1].UID), "as the report says: the kubelet is behind")
+	require.Equal(t, 3, a.Exits(1, m.pods[1].UID), "as the report says: the kubelet lags")
 }
 
 func TestWhoIsAwaitedStaysInTheStatus(t *testing.T) {

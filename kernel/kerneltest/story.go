@@ -112,7 +112,7 @@ func (s *Story) reconcile() []string {
 		return nil
 	}
 	job := c.Job.DeepCopy()
-	w := kernel.World{Job: job, Pods: c.sortedPods(), Gang: kernel.Gang{Missing: s.Missing, Objects: c.groups()}, Kueue: c.Kueue(), Nodes: c.Nodes, NodeCount: len(c.NodeNames), Now: c.Now, Settings: Settings}
+	w := kernel.World{Job: job, Pods: c.sortedPods(), Gang: kernel.GangObjects{Missing: s.Missing, Objects: c.groups()}, Kueue: c.Kueue(), Nodes: c.Nodes, NodeCount: len(c.NodeNames), Now: c.Now, Settings: Settings}
 	for _, service := range c.Services {
 		w.Services = append(w.Services, service)
 	}

@@ -51,7 +51,7 @@ func TestSwitch(t *testing.T) {
 		"the end of a pause adds it to those before": {
 			v1beta1.GenericJobStatus{Mode: "Paused", ModeGeneration: 3, StartTime: stamp(0), PauseTime: stamp(8), PausedSeconds: 60, PauseCount: 2}, nil,
 			v1beta1.GenericJobStatus{Mode: "Resumed", ModeGeneration: 4, StartTime: stamp(0), PausedSeconds: 180, PauseCount: 2}, true},
-		"a clock behind that of the operator that paused gives no time back": {
+		"a clock slower than that of the operator that paused gives no time back": {
 			v1beta1.GenericJobStatus{Mode: "Paused", ModeGeneration: 3, StartTime: stamp(0), PauseTime: stamp(12), PausedSeconds: 60, PauseCount: 2}, nil,
 			v1beta1.GenericJobStatus{Mode: "Resumed", ModeGeneration: 4, StartTime: stamp(0), PausedSeconds: 60, PauseCount: 2}, true},
 		"a pause that ends in debug mode has ended": {

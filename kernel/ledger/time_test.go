@@ -148,7 +148,7 @@ func TestClocksThatDifferLoseNoSecond(t *testing.T) {
 	a.step(ledger.TimeFacts{}, 0, 0)
 	got := a.step(ledger.TimeFacts{Runs: true}, 100, 50) // the node's clock is ahead
 	require.EqualValues(t, 50, got.Starting)
-	got = a.step(ledger.TimeFacts{Loss: restart}, 20, 60) // ... or behind
+	got = a.step(ledger.TimeFacts{Loss: restart}, 20, 60) // ... or slow
 	require.EqualValues(t, 0, got.Productive)
 	got = a.step(ledger.TimeFacts{Runs: true}, 3000, 3000) // this operator's clock is ahead
 	require.EqualValues(t, 2950, got.Lost.Restart)

@@ -142,7 +142,7 @@ func TestTheOrderOfPodsDoesNotMatter(t *testing.T) {
 	}
 }
 
-// A pod that was made for what the ledger does not know yet shows that the job's cache lags behind that of the pods.
+// A pod that was made for what the ledger does not know yet shows that the job's cache is older than that of the pods.
 func TestNewer(t *testing.T) {
 	modeGeneration := func(n int) func(*corev1.Pod) { return label(v1beta1.LabelModeGeneration, strconv.Itoa(n)) }
 	over := func(job *v1beta1.GenericJob) { job.Status.CompletionTime = &metav1.Time{Time: start} }

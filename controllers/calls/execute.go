@@ -78,9 +78,9 @@ func (o Outcome) Wake() time.Duration {
 	return o.RequeueAfter
 }
 
-// Act carries out actions, tier after tier. An action that fails holds up only what needs it. After several failures the rest of a batch waits, too. Both are
+// Execute carries out actions, tier after tier. An action that fails holds up only what needs it. After several failures the rest of a batch waits, too. Both are
 // tried again later. An error means that the reconcile has to end.
-func (x *Executor) Act(ctx context.Context, actions []kernel.Action) (Outcome, error) {
+func (x *Executor) Execute(ctx context.Context, actions []kernel.Action) (Outcome, error) {
 	refusals := x.Refusals
 	refusals.begin(x.Job, actions, x.Clock)
 	batches := share(refusals.due(actions), refusals.batchOf, cmp.Or(x.MostActions, mostActions), refusals.batchesWithMore(x.TypesLackingPods))

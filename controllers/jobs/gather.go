@@ -28,8 +28,8 @@ const indexJob = "controller"
 // maxPodGroups is how many PodGroups with a job's label are read. A job has one PodGroup, and for a while those before.
 const maxPodGroups = 20
 
-// observe reads the world of a job. Orphans are pods of an earlier job of the same name, which need to be let go.
-func (r *Reconciler) observe(ctx context.Context, job *v1beta1.GenericJob) (kernel.World, []*corev1.Pod, error) {
+// gather reads the world of a job. Orphans are pods of an earlier job of the same name, which need to be let go.
+func (r *Reconciler) gather(ctx context.Context, job *v1beta1.GenericJob) (kernel.World, []*corev1.Pod, error) {
 	w := kernel.World{Job: job, Now: r.Clock.Now(), Settings: r.Settings, MaxCreates: r.memory.Of(job).refusals.Plans(r.MostActions)}
 	pods, err := r.podsOf(ctx, job)
 	if err != nil {
@@ -61,12 +61,12 @@ func (r *Reconciler) observe(ctx context.Context, job *v1beta1.GenericJob) (kern
 		}
 		w.NodeProblems = r.BadNodes.ProblemsFor(job)
 	}
-	if w.Gang, err = r.observeGang(ctx, job); err != nil {
+	if w.Gang, err = r.readGang(ctx, job); err != nil {
 		return w, nil, err
 	}
 	w.Reports, w.ProgressReport = r.reportsOf(ctx, job, w.Pods, w.Now), r.progressOf(ctx, job, w.Pods, w.Now)
 	w.FurthestReport = r.furthestOf(ctx, w)
-	w.Kueue, err = r.observeKueue(ctx, job)
+	w.Kueue, err = r.readKueue(ctx, job)
 	return w, orphans, err
 }
 
@@ -87,9 +87,9 @@ func (r *Reconciler) podsOf(ctx context.Context, job *v1beta1.GenericJob) ([]*co
 	return pods, nil
 }
 
-// observeGang looks up the gang scheduler's objects, live: few jobs have them, and a cache would need the kind to exist
+// readGang looks up the gang scheduler's objects, live: few jobs have them, and a cache would need the kind to exist
 // when the operator starts.
-func (r *Reconciler) observeGang(ctx context.Context, job *v1beta1.GenericJob) (gang kernel.Gang, err error) {
+func (r *Reconciler) readGang(ctx context.Context, job *v1beta1.GenericJob) (gang kernel.GangObjects, err error) {
 	for _, version := range build.GangVersions(job) {
 		found, err := r.podGroups(ctx, job, version)
 		switch {
@@ -98,7 +98,7 @@ func (r *Reconciler) observeGang(ctx context.Context, job *v1beta1.GenericJob) (
 		case err != nil:
 			return gang, fmt.Errorf("read the PodGroups of GenericJob %s/%s: %w", job.Namespace, job.Name, err)
 		default:
-			return kernel.Gang{Version: version, Objects: found}, nil
+			return kernel.GangObjects{Version: version, Objects: found}, nil
 		}
 	}
 	return gang, nil
@@ -177,7 +177,7 @@ func (r *Reconciler) sweep(ctx context.Context, job *v1beta1.GenericJob) (ctrl.R
 		return ctrl.Result{}, err
 	}
 	orphans := slices.DeleteFunc(slices.Clone(pods), func(pod *corev1.Pod) bool { return jobUIDOf(pod) == live })
-	out, err := r.act(ctx, kernel.World{Job: job}, kernel.Decision{Actions: kernel.ReleaseOrphans(orphans)})
+	out, err := r.execute(ctx, kernel.World{Job: job}, kernel.Decision{Actions: kernel.ReleaseOrphans(orphans)})
 	if err != nil {
 		return ctrl.Result{}, err
 	}

@@ -162,21 +162,21 @@ func TestWhatWaitsForARefusedServiceTakesNoTurnFromIt(t *testing.T) {
 	job.MostActions = 1
 	pod := creates(1)[0]
 	service := kernel.Action{Verb: kernel.CreateService, Service: &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "job", Labels: map[string]string{v1beta1.LabelJobName: "job"}}}}
-	act := func(actions ...kernel.Action) Outcome {
-		out, err := job.Act(t.Context(), actions)
+	execute := func(actions ...kernel.Action) Outcome {
+		out, err := job.Execute(t.Context(), actions)
 		require.NoError(t, err)
 		n.clock.SetTime(n.clock.Now().Add(2 * maxRetryWait))
 		return out
 	}
-	act(pod)
+	execute(pod)
 	for range 3 {
-		act(pod, service) // the Service is refused, and then both are due
+		execute(pod, service) // the Service is refused, and then both are due
 		asked := len(n.asked["job"])
-		require.Greater(t, act(pod, service).Wake(), time.Millisecond, "nothing follows at once")
+		require.Greater(t, execute(pod, service).Wake(), time.Millisecond, "nothing follows at once")
 		require.Len(t, n.asked["job"], asked+1)
 	}
 	n.refused = nil
-	act(pod, service)
-	act(pod)
+	execute(pod, service)
+	execute(pod)
 	require.Equal(t, 1, job.made())
 }
