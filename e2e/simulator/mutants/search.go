@@ -50,7 +50,6 @@ type unitTest struct{ folder, name string }
 // byTests find mutants that 50,000 lives do not meet. What such a mutant breaks takes too many rare things at once, or is no matter of the accounting.
 var byTests = map[string]unitTest{
 	"a node's invention is waited for":                                     {"kernel/podstate", "TestALostContainerCountsOnce"},
-	"a lost container excuses no peer":                                     {"kernel", "TestALostContainerOfAJobScopeIsOneDisruptionBesideThePeersThatFail"},
 	"an end that is held is noted before it comes":                         {"kernel", "TestAnEndThatIsHeldCountsOnce"},
 	"a pod that has been told to stop is let go in a pause without a mark": {"kernel", "TestAPauseMarksPodsThatHaveBeenToldToStop"},
 	"a failure of an init container is marked as a disruption":             {"kernel/podstate", "TestWhoLacksAMark"},
