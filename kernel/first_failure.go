@@ -62,11 +62,11 @@ func firstFailure(w World, l *ledger.Ledger, replicas *roster.Roster, o *outcome
 	if o.waitsFor > 0 { // failures that wait to be counted are not recorded yet
 		return w.Job.Status.FirstFailure, ""
 	}
-	return w.incidentOf(l, replicas, failuresOf(o.ended)).First(len(o.ended) > 0, over)
+	return w.incidentOf(l, replicas, failuresOf(o.ended)).First(over)
 }
 
 // incidentOf returns the incident to which these failures belong.
-func (w World) incidentOf(l *ledger.Ledger, replicas *roster.Roster, recorded []incident.End) incident.Incident {
+func (w World) incidentOf(l *ledger.Ledger, replicas *roster.Roster, recorded []incident.Failure) incident.Incident {
 	return incident.Of(incident.Inputs{Job: w.Job, Now: w.Now, Reports: w.Reports, Ledger: l, Roster: replicas}, recorded)
 }
 
@@ -74,7 +74,7 @@ func (w World) incidentOf(l *ledger.Ledger, replicas *roster.Roster, recorded []
 const disrupted = "another pod of the job was disrupted"
 
 // failuresOf returns the failures among some ends. Under restart policy Never these include disruptions, which follow from no other replica's end.
-func failuresOf(ended []end) (list []incident.End) {
+func failuresOf(ended []end) (list []incident.Failure) {
 	hasFinalDisruption := slices.ContainsFunc(ended, isFinalDisruption)
 	for i := range ended {
 		e := &ended[i]
@@ -85,14 +85,14 @@ func failuresOf(ended []end) (list []incident.End) {
 		if e.countsAs == ledger.Disruption {
 			why = func() string { return e.why }
 		}
-		c := incident.EndOf(e.pod, why)
+		f := incident.FailureOf(e.pod, why)
 		switch {
 		case isFinalDisruption(*e):
-			c.Follows = ""
-		case e.isExcused && hasFinalDisruption && !podstate.NamesCause(&c.ReplicaFailure):
-			c.Follows = disrupted
+			f.Follows = ""
+		case e.isExcused && hasFinalDisruption && !podstate.NamesCause(&f.ReplicaFailure):
+			f.Follows = disrupted
 		}
-		list = append(list, c)
+		list = append(list, f)
 	}
 	return list
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
@@ -96,5 +97,16 @@ func TestABlockedJobWaitsForTheCause(t *testing.T) {
 	d = blocked(63)
 	require.EqualValues(t, 1, d.Status.BackoffCount)
 	require.Equal(t, nameOf(job, 2), d.Status.FirstFailure.Pod)
+	require.False(t, d.Status.FirstFailure.Probable)
+}
+
+// A final failure may leave the job going on, in the same attempt. The cause is looked for there, though its kubelet has not reported its phase yet.
+func TestTheCauseOfAFinalFailureIsHeardOfWhileTheJobGoesOn(t *testing.T) {
+	job := kt.Job(kt.JobScope, kt.Type("worker", 1), kt.Type("once", 2, kt.Policy(v1beta1.RestartNever, -1)), success(v1beta1.FinishRule{"worker": ranks(0)}), kt.Begun)
+	cause := kt.Pod(job, "once", 1, crashed(0, 1, nan), func(p *corev1.Pod) { p.Status.Phase = corev1.PodRunning })
+	d := plan(t, job, kt.At(66*time.Second), kt.Pod(job, "worker", 0, kt.Running), kt.Pod(job, "once", 0, crashed(1, 1, parted)), cause)
+	require.Equal(t, "0", ledger(d.Status, "once").Failed)
+	require.Zero(t, d.Status.JobAttempt)
+	require.Equal(t, cause.Name, d.Status.FirstFailure.Pod)
 	require.False(t, d.Status.FirstFailure.Probable)
 }

@@ -53,8 +53,9 @@ func recordOutcomes(w World, draft ledger.Draft, replicas *roster.Roster) outcom
 			}
 			continue
 		}
-		disturbed = disturbed || slices.Contains(disturbances, state)
-		if e, isEnd := endOf(draft.Ledger, t, rank, state); isEnd {
+		e, isEnd := endOf(draft.Ledger, t, rank, state)
+		disturbed = disturbed || slices.Contains(disturbances, state) || isEnd && e.countsAs == ledger.Disruption
+		if isEnd {
 			ended = append(ended, e)
 		} else if state == podstate.Succeeded {
 			draft.Succeed(t.Account, rank)
@@ -122,7 +123,8 @@ func byEnd(a, b podstate.Pod) int {
 	}
 }
 
-// disturbances are the states of pods that something outside the job has ended, or is about to end.
+// disturbances are the states of pods that something outside the job has ended, or is about to end. A pod in another state may have been disrupted, too: see
+// endOf.
 var disturbances = []podstate.State{podstate.Disrupted, podstate.Lost, podstate.Terminating, podstate.Stranded}
 
 // forgetScaledDown drops what the ledger holds of replicas that were scaled away.

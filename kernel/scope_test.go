@@ -1,10 +1,12 @@
 package kernel_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
@@ -63,6 +65,27 @@ func TestOneDrainOfAJobScopeIsOneDisruptionWhicheverEndIsSeenFirst(t *testing.T)
 			require.Len(t, d.Events, 1)
 			require.Equal(t, v1beta1.ReasonDisrupted, d.Events[0].Reason)
 		})
+	}
+}
+
+// A node that loses power, or forgets a container, ends no pod. Its kubelet tells of the container in one reconcile with the peers that failed because of it.
+func TestALostContainerOfAJobScopeIsOneDisruptionBesideThePeersThatFail(t *testing.T) {
+	startedAfterLoss := func(p *corev1.Pod) {
+		startedAgain(1, 137)(p)
+		p.Status.ContainerStatuses[0].LastTerminationState.Terminated.Reason = "ContainerStatusUnknown"
+	}
+	for name, lost := range map[string]kt.PodOption{"it is ended": withoutSandbox(255, "Unknown"), "it is started again": startedAfterLoss} {
+		for _, limit := range []int32{0, 3} {
+			t.Run(fmt.Sprintf("%s, and the limit is %d", name, limit), func(t *testing.T) {
+				job, pods := running(t, 3, kt.Type("worker", 3), kt.InPlace, kt.JobScope, kt.BackoffLimit(limit))
+				pods[0] = with(pods[:1], lost)[0]
+				pods[1] = with(pods[1:2], diedAt(0, 1, parted))[0]
+				d := plan(t, job, kt.At(62*time.Second), pods...)
+				require.Equal(t, v1beta1.JobRunning, d.Status.Phase)
+				require.Equal(t, []int32{0, 1, 1}, []int32{d.Status.BackoffCount, d.Status.DisruptionCount, d.Status.JobAttempt})
+				require.Empty(t, ledger(d.Status, "worker").Failed)
+			})
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package kernel_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -207,6 +208,40 @@ func TestTheMainContainerIsTheOutcome(t *testing.T) {
 			require.Contains(t, condition(d.Status, v1beta1.ConditionReplicaFailure).Message, tc.message)
 		})
 	}
+}
+
+// A pod may live on for long after the container that decides has ended. Whatever ends the pod then, it changes nothing.
+func TestWhatTheMainContainerDidBeforeItsPodWasEndedCounts(t *testing.T) {
+	asked := kt.At(5 * time.Minute)
+	helperEnds := func(p *corev1.Pod) {
+		exitedIn("helper", 143)(p)
+		p.Status.Phase, p.Status.ContainerStatuses[1].State.Terminated.FinishedAt.Time = corev1.PodFailed, asked.Add(time.Second)
+	}
+	outcome := func(d kernel.Decision) string {
+		of := ledger(d.Status, "worker")
+		return fmt.Sprintf("succeeded %q, failed %q, restarts %d, disruptions %d", of.Succeeded, of.Failed, d.Status.BackoffCount, d.Status.DisruptionCount)
+	}
+	for code, want := range map[int32]string{
+		0: `succeeded "0", failed "", restarts 0, disruptions 0`,
+		3: `succeeded "", failed "", restarts 1, disruptions 0`,
+	} {
+		job := kt.Job(kt.Type("worker", 2, helper("main"), kt.Policy(v1beta1.RestartOnFailure, 3)), kt.Begun)
+		other := kt.Pod(job, "worker", 1, kt.Running, runsIn("helper"))
+		drained := kt.Pod(job, "worker", 0, kt.Exited(code), runsIn("helper"), kt.Deleted(asked, 30*time.Second))
+		d := plan(t, job, asked, drained, other)
+		require.NotContains(t, did(d), "MarkPod worker-0", "it is known already what counts")
+		for _, grace := range []time.Duration{30 * time.Second, 0} {
+			drained = kt.Pod(job, "worker", 0, kt.Exited(code), helperEnds, kt.Deleted(asked, grace))
+			require.Equal(t, want, outcome(plan(t, after(job, d), asked.Add(2*time.Second), drained, other)), "%d", code)
+		}
+	}
+
+	// The same if the job is paused: the finished replica does not run again.
+	job := kt.Job(kt.Type("worker", 2, helper("main"), kt.Policy(v1beta1.RestartOnFailure, 3)), kt.Begun)
+	paused := kt.Edited(job, kt.PauseNow(true))
+	stopped := []kt.PodOption{kt.Stopped, kt.Deleted(asked, 30*time.Second)}
+	d := plan(t, paused, asked.Add(2*time.Second), kt.Pod(job, "worker", 0, append(stopped, kt.Exited(0), helperEnds)...), kt.Pod(job, "worker", 1, append(stopped, kt.Running)...))
+	require.Equal(t, `succeeded "0", failed "", restarts 0, disruptions 0`, outcome(d))
 }
 
 func TestATemplatesOwnSidecarIsWaitedForAndNamed(t *testing.T) {

@@ -67,8 +67,13 @@ func (c *cached) List(ctx context.Context, list client.ObjectList, options ...cl
 	}
 	switch into := list.(type) {
 	case *corev1.PodList:
-		for _, p := range of(kindPod) {
-			into.Items = append(into.Items, *p.(*corev1.Pod))
+		for _, o := range of(kindPod) {
+			p := o.(*corev1.Pod)
+			into.Items = append(into.Items, *p)
+			if isRebooted(p) {
+				r := ctx.Value(reconcileKey{}).(*reconcile)
+				r.rebooted = append(r.rebooted, p)
+			}
 		}
 	case *corev1.ServiceList:
 		for _, s := range of(kindService) {

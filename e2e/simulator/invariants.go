@@ -218,6 +218,7 @@ func (t *truth) statusWritten(old, next client.Object) {
 	t.evictionsWritten(was, is)
 	t.streaksWritten(was, is)
 	t.restartsWritten(is)
+	t.countedBesideReboot(was, is)
 	t.firstWritten(&was.Status, &is.Status)
 	t.outcomesWritten(is, &was.Status)
 }

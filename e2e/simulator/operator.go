@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -71,6 +72,7 @@ type reconcile struct {
 	fenced   string          // the resourceVersion of the job that was last known to be current in this reconcile
 	seen     int             // changes of conditions of nodes that the operator knew when it began
 	silent   map[string]look // nodes that were not Ready when this reconcile looked
+	rebooted []*corev1.Pod   // pods that it has listed whose nodes did not know how their code had ended
 }
 
 type reconcileKey struct{} // of a context

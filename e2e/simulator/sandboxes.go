@@ -11,6 +11,15 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
+// unknownEnd is the reason of an end of which a node knows nothing after a reboot.
+const unknownEnd = "Unknown"
+
+// isRebooted reports whether the node of a pod has rebooted, and knows nothing of the end of its code.
+func isRebooted(p *corev1.Pod) bool {
+	list := p.Status.ContainerStatuses
+	return len(list) > 0 && list[0].State.Terminated != nil && list[0].State.Terminated.Reason == unknownEnd
+}
+
 // losesContainer draws whether a node does one of these to a pod: more often while its wrapper waits.
 func (l *Life) losesContainer(w *wrapper) bool {
 	often := 150
@@ -37,7 +46,7 @@ func (l *Life) loseContainer(p *corev1.Pod, w *wrapper) {
 		l.forgetContainer(p, w)
 	case way == 1:
 		l.say("node: reboots under %s", keyOf(p))
-		l.strand(p, w, 255, "Unknown")
+		l.strand(p, w, 255, unknownEnd)
 	default:
 		code := pickOf(l.tape, int32(143), 137, 1)
 		if !w.runs {
@@ -71,7 +80,7 @@ func (l *Life) strand(p *corev1.Pod, w *wrapper, code int32, reason string) {
 	l.change(p, func(p *corev1.Pod) {
 		p.Status.ContainerStatuses = append(ended(p, code, l.clockOf(p)), besideCode(p)...)
 		end := p.Status.ContainerStatuses[0].State.Terminated
-		if end.Reason = reason; reason == "Unknown" {
+		if end.Reason = reason; reason == unknownEnd {
 			end.FinishedAt = metav1.Time{} // it does not know when, either
 		}
 		endBeside(p, l.clockOf(p))

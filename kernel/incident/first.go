@@ -21,23 +21,22 @@ const (
 )
 
 // First returns the first failure, as far as this reconcile knows; nil if there is none. Before is the summary that the status still has, if the
-// new one differs from it; otherwise "". HasEnds says that replicas have ended, by failures or disruptions, and isOver that the job is over.
-func (i Incident) First(hasEnds, isOver bool) (first *v1beta1.FirstFailure, before string) {
+// new one differs from it; otherwise "". IsOver says that the job is over.
+func (i Incident) First(isOver bool) (first *v1beta1.FirstFailure, before string) {
 	if i.isLongOver() || i.stored == nil && len(i.recorded) == 0 {
 		return i.Job.Status.FirstFailure, ""
 	}
-	ends := i.recorded
+	failures := i.recorded
 	if i.isRecent() && (i.restartsTogether || isOver) {
-		restarted := i.isRestarted() || i.restartsTogether && hasEnds && !isOver
-		ends = addLate(ends, i.belonging(i.lateFailures(restarted)))
+		failures = addLate(failures, i.belonging(i.lateFailures()))
 	}
-	return i.choose(ends)
+	return i.choose(failures)
 }
 
 // isLongOver reports whether the job ended so long ago that its pods need not be searched for an earlier failure any more.
-func (in *Inputs) isLongOver() bool {
-	done := in.Job.Status.CompletionTime
-	return done != nil && in.Now.After(done.Add(CauseAfterEnd))
+func (i Incident) isLongOver() bool {
+	done := i.Job.Status.CompletionTime
+	return done != nil && i.Now.After(done.Add(CauseAfterEnd))
 }
 
 // UntilGivenUp returns how much longer the pods of a job that has just failed are searched for the cause. It is zero or less if the cause is known, or was not
@@ -49,16 +48,16 @@ func UntilGivenUp(first *v1beta1.FirstFailure, now time.Time, sinceEnd time.Dura
 	return CauseAfterEnd - sinceEnd
 }
 
-// choose returns which end was first: the stored one, or one of ends, which the operator heard of later.
-func (i Incident) choose(ends []End) (first *v1beta1.FirstFailure, before string) {
+// choose returns which end was first: the stored one, or one of failures, which the operator heard of later.
+func (i Incident) choose(failures []Failure) (first *v1beta1.FirstFailure, before string) {
 	var list []v1beta1.ReplicaFailure
 	known := 0 // how many at the beginning of list are stored: one or none
 	if i.stored != nil {
 		list, known = append(list, i.stored.ReplicaFailure), 1
-		ends = slices.DeleteFunc(slices.Clone(ends), func(e End) bool { return e.Pod == i.stored.Pod })
+		failures = slices.DeleteFunc(slices.Clone(failures), func(f Failure) bool { return f.Pod == i.stored.Pod })
 	}
-	for _, e := range ends {
-		list = append(list, e.ReplicaFailure)
+	for _, f := range failures {
+		list = append(list, f.ReplicaFailure)
 	}
 	n, orElse := podstate.First(list, known)
 	out := &v1beta1.FirstFailure{ReplicaFailure: list[n], JobAttempt: i.jobAttempt, Others: int32(len(list) - 1)}
@@ -67,8 +66,8 @@ func (i Incident) choose(ends []End) (first *v1beta1.FirstFailure, before string
 	}
 	why := ""
 	if n >= known {
-		why = ends[n-known].why()
-		out.Cause = ends[n-known].pod.CauseOf(&out.ReplicaFailure)
+		why = failures[n-known].why()
+		out.Cause = failures[n-known].pod.CauseOf(&out.ReplicaFailure)
 	}
 	if i.stored != nil {
 		out.JobAttempt, out.Others = i.stored.JobAttempt, max(out.Others, i.stored.Others+i.newFailures)
@@ -86,15 +85,15 @@ func (i Incident) choose(ends []End) (first *v1beta1.FirstFailure, before string
 	return out, before
 }
 
-// addLate adds to a list the ends of pods that have no end in it. There may be thousands of both.
-func addLate(list, more []End) []End {
+// addLate adds to a list the failures of pods that have none in it. There may be thousands of both.
+func addLate(list, more []Failure) []Failure {
 	have := make(map[string]bool, len(list)+len(more))
-	for _, e := range list {
-		have[e.Pod] = true
+	for _, f := range list {
+		have[f.Pod] = true
 	}
-	for _, e := range more {
-		if !have[e.Pod] {
-			have[e.Pod], list = true, append(list, e)
+	for _, f := range more {
+		if !have[f.Pod] {
+			have[f.Pod], list = true, append(list, f)
 		}
 	}
 	return list

@@ -9,11 +9,11 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// Each pod has one end, the first, and ends keep their order.
-func TestLateEndsAreAddedOncePerPod(t *testing.T) {
-	of := func(pods ...string) (list []End) {
+// Each pod has one failure, the first, and they keep their order.
+func TestLateFailuresAreAddedOncePerPod(t *testing.T) {
+	of := func(pods ...string) (list []Failure) {
 		for i, pod := range pods {
-			list = append(list, End{ReplicaFailure: v1beta1.ReplicaFailure{Pod: pod, Reason: fmt.Sprint(pod, i)}})
+			list = append(list, Failure{ReplicaFailure: v1beta1.ReplicaFailure{Pod: pod, Reason: fmt.Sprint(pod, i)}})
 		}
 		return list
 	}
@@ -27,8 +27,8 @@ func TestLateEndsAreAddedOncePerPod(t *testing.T) {
 		"twice among the known ones": {[]string{"b", "b"}, []string{"a", "b"}, []string{"b0", "b1", "a0"}},
 	} {
 		var got []string
-		for _, e := range addLate(of(tc.list...), of(tc.more...)) {
-			got = append(got, e.Reason)
+		for _, f := range addLate(of(tc.list...), of(tc.more...)) {
+			got = append(got, f.Reason)
 		}
 		require.Equal(t, tc.want, got, name)
 	}

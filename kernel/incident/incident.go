@@ -27,8 +27,8 @@ type Inputs struct {
 	Roster  *roster.Roster
 }
 
-// End is how the code of a replica has ended.
-type End struct {
+// Failure is how the code of a replica has failed. If a disruption is final, it is one, too.
+type Failure struct {
 	v1beta1.ReplicaFailure
 	pod     podstate.Pod
 	why     func() string
@@ -36,15 +36,16 @@ type End struct {
 	isFinal bool      // the ledger says that the replica has failed for good
 }
 
-// EndOf returns how code has ended, by its pod. Why says what happened. It is called for the first failure only, because it takes time to read last words.
-func EndOf(pod podstate.Pod, why func() string) End {
-	return End{ReplicaFailure: pod.Failure(), pod: pod, why: why, beganAt: pod.BeganAt()}
+// FailureOf returns how code has failed, by its pod. Why says what happened. It is called for the first failure only, because it takes time to read last
+// words.
+func FailureOf(pod podstate.Pod, why func() string) Failure {
+	return Failure{ReplicaFailure: pod.Failure(), pod: pod, why: why, beganAt: pod.BeganAt()}
 }
 
 // Incident is a group of failures that belong together. One came first. The others are of code that ran at that time.
 type Incident struct {
 	Inputs
-	recorded         []End                 // its failures that this reconcile has recorded
+	recorded         []Failure             // its failures that this reconcile has recorded
 	stored           *v1beta1.FirstFailure // the first failure, by the status; nil if the incident begins in this reconcile
 	jobAttempt       int32                 // in which the code failed
 	restartsTogether bool                  // all replicas restart together
@@ -54,18 +55,18 @@ type Incident struct {
 }
 
 // Of returns the incident of the stored first failure. But if a failure that this reconcile has recorded does not belong to that, it returns a new one.
-func Of(in Inputs, recorded []End) Incident {
+func Of(in Inputs, recorded []Failure) Incident {
 	s := &in.Job.Status
 	i := Incident{Inputs: in, recorded: recorded, stored: s.FirstFailure, jobAttempt: s.JobAttempt, restartsTogether: in.Ledger.RestartsTogether()}
 	if len(recorded) > 0 { // else nobody asks
 		i.runsSince = runsAgainSince(in.Roster, i.stored)
 	}
-	if slices.ContainsFunc(recorded, func(e End) bool { return !i.includes(&e) }) {
+	if slices.ContainsFunc(recorded, func(f Failure) bool { return !i.includes(&f) }) {
 		i.stored = nil
 	}
-	for _, e := range recorded {
+	for _, f := range recorded {
 		// Code that began later may be of a replica that is counted already, and has started anew since.
-		if !i.restartsTogether && i.stored != nil && !e.beganAt.IsZero() && e.beganAt.Before(i.stored.Time.Time) {
+		if !i.restartsTogether && i.stored != nil && !f.beganAt.IsZero() && f.beganAt.Before(i.stored.Time.Time) {
 			i.newFailures++
 		}
 	}
@@ -78,46 +79,50 @@ func (i Incident) IsNew() bool { return i.stored == nil }
 // includes reports whether a failure belongs to the incident. Its code must have run when the first failure came. And it follows from another replica's
 // end, or came within belongsWithin. If replicas restart one by one, a failure that follows stops to belong when the first replica has run again for
 // belongsWithin.
-func (i Incident) includes(e *End) bool {
-	if i.stored == nil || i.stored.Time == nil || !i.isSameStart(e) {
+func (i Incident) includes(f *Failure) bool {
+	if i.stored == nil || i.stored.Time == nil || !i.isSameStart(f) {
 		return false
 	}
 	switch {
-	case e.Follows != "" && (i.runsSince.IsZero() || i.restartsTogether):
+	case f.Follows != "" && (i.runsSince.IsZero() || i.restartsTogether):
 		return true
-	case e.Time == nil:
+	case f.Time == nil:
 		return true
-	case e.Follows != "":
-		return e.Time.Sub(i.runsSince) <= belongsWithin
+	case f.Follows != "":
+		return f.Time.Sub(i.runsSince) <= belongsWithin
 	default:
-		return e.Time.Sub(i.stored.Time.Time).Abs() <= belongsWithin
+		return f.Time.Sub(i.stored.Time.Time).Abs() <= belongsWithin
 	}
 }
 
 // isSameStart reports whether code that has failed was running when the first failure came.
-func (i Incident) isSameStart(e *End) bool {
+func (i Incident) isSameStart(f *Failure) bool {
 	if i.restartsTogether {
 		return i.stored.JobAttempt == i.jobAttempt
 	}
-	return !e.beganAt.After(i.stored.Time.Time) && e.Pod != i.stored.Pod
+	return !f.beganAt.After(i.stored.Time.Time) && f.Pod != i.stored.Pod
 }
 
-// isRestarted reports whether all replicas have begun anew since the stored failure.
+// isRestarted reports whether all replicas begin anew after the job attempt in which the incident began.
 func (i Incident) isRestarted() bool {
-	return i.restartsTogether && i.stored != nil && i.stored.JobAttempt < i.Ledger.JobAttempt()
+	attempt := i.jobAttempt
+	if i.stored != nil {
+		attempt = i.stored.JobAttempt
+	}
+	return i.restartsTogether && attempt < i.Ledger.JobAttempt()
 }
 
-// belonging returns the ends that belong to the incident. If all replicas restart together, all ends of the attempt do. But a replica may have failed
-// for good long before: for such an end the time decides. It was judged when it was recorded, so it cannot become the first failure any more.
-func (i Incident) belonging(ends []End) (list []End) {
-	for _, e := range ends {
-		if (!i.restartsTogether || e.isFinal) && !i.includes(&e) {
+// belonging returns the failures that belong to the incident. If all replicas restart together, all failures of the attempt do. But a replica may have
+// failed for good long before: for such a failure the time decides. It was judged when it was recorded, so it cannot become the first one any more.
+func (i Incident) belonging(failures []Failure) (list []Failure) {
+	for _, f := range failures {
+		if (!i.restartsTogether || f.isFinal) && !i.includes(&f) {
 			continue
 		}
-		if e.isFinal {
-			e.Follows = cmp.Or(e.Follows, failedBefore)
+		if f.isFinal {
+			f.Follows = cmp.Or(f.Follows, failedBefore)
 		}
-		list = append(list, e)
+		list = append(list, f)
 	}
 	return list
 }

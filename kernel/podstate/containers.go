@@ -102,6 +102,14 @@ func (p Pod) main() string {
 	return name
 }
 
+// mainEnd returns how the container ended whose exit is the replica's outcome; nil if it has not, or the template names none.
+func (p Pod) mainEnd() *corev1.ContainerStateTerminated {
+	if s := p.statusOf(p.main()); s != nil {
+		return s.State.Terminated
+	}
+	return nil
+}
+
 // hasSucceeded reports whether the code of a pod that has ended did its work. It did not if the kubelet or the control plane ended the pod before. Code that
 // is told to stop may exit with 0, too.
 func (p Pod) hasSucceeded() bool {

@@ -26,13 +26,13 @@ func (p Pod) isDisruption() bool {
 	if p.Status.Reason == deadlineExceeded || p.wasOverItsLimit() {
 		return false // the activeDeadlineSeconds or the limits of the template: the user asked for it
 	}
-	finished, target := p.EndedAt(), disruptionTarget(p.Pod)
-	switch before := target != nil && finished.Before(p.mayBeEndingSince(target)); {
-	case target != nil && (finished.IsZero() || !before):
+	decided, target := p.decidedAt(), disruptionTarget(p.Pod)
+	switch before := target != nil && decided.Before(p.mayBeEndingSince(target)); {
+	case target != nil && (decided.IsZero() || !before):
 		return true // Kubernetes had begun to end it
 	case p.exit() == nil:
 		return true // none of its code has failed
-	case isDisruptionReason(p.Status.Reason) && (!before || !p.allTerminated()): // otherwise only added containers were ended
+	case isDisruptionReason(p.Status.Reason) && (!before || !p.allTerminated()): // otherwise only what ran on was ended
 		return true
 	default:
 		return p.DeletionTimestamp != nil && !p.failedByItself()
@@ -59,18 +59,18 @@ func (p Pod) wasOverItsLimit() bool {
 func (p Pod) endedByItself() bool {
 	pod := p.Pod
 	asked, deleting := askedToStop(pod)
-	finished := p.EndedAt()
+	decided := p.decidedAt()
 	target := disruptionTarget(pod)
 	g := pod.DeletionGracePeriodSeconds
 	switch {
-	case !deleting, g != nil && *g > 0 && !finished.IsZero() && finished.Before(asked):
+	case !deleting, g != nil && *g > 0 && !decided.IsZero() && decided.Before(asked):
 		return true
 	case HasMark(pod, v1beta1.AnnotationDisrupted), HasMark(pod, v1beta1.AnnotationStopped):
 		return false
-	case target != nil && target.LastTransitionTime.Time.Before(finished):
+	case target != nil && target.LastTransitionTime.Time.Before(decided):
 		return false
 	default:
-		return finished.IsZero() || !finished.After(asked)
+		return decided.IsZero() || !decided.After(asked)
 	}
 }
 
@@ -125,19 +125,19 @@ func (p Pod) mayBeEndingSince(target *corev1.PodCondition) time.Time {
 	return at
 }
 
-// failedByItself reports whether a pod that failed had done so before anyone asked for its deletion. If neither the times nor a mark show that, the exit
-// code does. Code that is told to stop, and does not handle the signal, exits with 137 or 143. Any other code is a failure of its own. It must be
+// failedByItself reports whether the code of a pod that failed had done so before anyone asked for its deletion. If neither the times nor a mark show
+// that, the exit code does. Code that is told to stop, and does not handle the signal, exits with 137 or 143. Any other code is a failure of its own. It must be
 // counted even if somebody deletes the pod before the operator has seen it.
 func (p Pod) failedByItself() bool {
 	pod := p.Pod
 	asked, deleting := askedToStop(pod)
-	finished := p.EndedAt()
+	decided := p.decidedAt()
 	g := pod.DeletionGracePeriodSeconds
 	switch {
 	case !deleting:
 		return true
-	case g != nil && *g > 0 && !finished.IsZero():
-		return finished.Before(asked)
+	case g != nil && *g > 0 && !decided.IsZero():
+		return decided.Before(asked)
 	case HasMark(pod, v1beta1.AnnotationDisrupted):
 		return false
 	default:
@@ -148,10 +148,10 @@ func (p Pod) failedByItself() bool {
 
 // LacksMark reports whether a pod that somebody deletes still needs its mark, because it has not finished. A pod whose code failed before the deletion
 // gets none, even if its phase does not tell the failure yet. That happens to a container that restarts in place, which is not started again then. It
-// also happens to an init container, whose end a kubelet may tell before the phase.
+// also happens to an init container, whose end a kubelet may tell before the phase. Nor does a pod get one whose main container had ended before.
 func (p Pod) LacksMark() bool {
-	hadFailed := (p.allTerminated() && p.exit() != nil || p.initHasFailed()) && p.failedByItself()
-	return !hadFailed && !HasMark(p.Pod, v1beta1.AnnotationDisrupted) && !HasMark(p.Pod, v1beta1.AnnotationStopped)
+	hadEnded := (p.mainEnd() != nil || p.allTerminated() && p.exit() != nil || p.initHasFailed()) && p.failedByItself()
+	return !hadEnded && !HasMark(p.Pod, v1beta1.AnnotationDisrupted) && !HasMark(p.Pod, v1beta1.AnnotationStopped)
 }
 
 // initHasFailed reports whether one of the template's init containers has failed for good. Then the pod fails, and its phase says so now or later.
@@ -191,7 +191,7 @@ func (p Pod) HasFailedUnasked() bool {
 		return r.Follows == "" && code > 0 && output.SignalOf(code) == "" && NamesCause(&r)
 	}
 	asked, deleting := askedToStop(p.Pod)
-	if !deleting || !p.EndedAt().After(asked) {
+	if !deleting || !p.decidedAt().After(asked) {
 		return true
 	}
 	r := p.Failure() // to read last words takes time

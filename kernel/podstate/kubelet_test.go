@@ -64,8 +64,8 @@ func prepared(p *corev1.Pod) {
 }
 
 // withLogger is a pod whose template names its main container, and has another beside it that ends when it is told to stop.
-func withLogger(ends, reported time.Time) Pod {
-	p := pod(exited(0, noon), reason("Evicted"), byKubelet(reported))
+func withLogger(code int32, ends time.Time, edits ...func(*corev1.Pod)) Pod {
+	p := pod(append([]func(*corev1.Pod){exited(code, noon), phase(corev1.PodFailed)}, edits...)...)
 	p.Template.Annotations = map[string]string{v1beta1.AnnotationDefaultContainer: "main"}
 	p.Template.Spec.Containers = append(p.Template.Spec.Containers, corev1.Container{Name: "logger"})
 	p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, corev1.ContainerStatus{Name: "logger", State: corev1.ContainerState{
@@ -95,9 +95,9 @@ func TestStatesThatOnlyAKubeletShows(t *testing.T) {
 		"evicted after an init container that was added":       {pod(exited(0, noon), prepared, byKubelet(noon.Add(2*time.Second))), Disrupted},
 		"... and it restarts in place":                         {wrapped(exited(0, noon), prepared, byKubelet(noon.Add(2*time.Second))), Disrupted},
 		"... with a sidecar that ends in the same second":      {pod(exited(0, noon), sidecar(0), byKubelet(noon.Add(2*time.Second))), Disrupted},
-		"its main container had done its work long before":     {withLogger(noon.Add(time.Hour), noon.Add(time.Hour+2*time.Second)), Succeeded},
-		"... reported in the second in which the other ends":   {withLogger(noon.Add(time.Hour), noon.Add(time.Hour)), Succeeded},
-		"its main container ends with all others":              {withLogger(noon, noon.Add(2*time.Second)), Disrupted},
+		"its main container had done its work long before":     {withLogger(0, noon.Add(time.Hour), reason("Evicted"), byKubelet(noon.Add(time.Hour+2*time.Second))), Succeeded},
+		"... reported in the second in which the other ends":   {withLogger(0, noon.Add(time.Hour), reason("Evicted"), byKubelet(noon.Add(time.Hour))), Succeeded},
+		"its main container ends with all others":              {withLogger(0, noon, reason("Evicted"), byKubelet(noon.Add(2*time.Second))), Disrupted},
 		"its node shuts down, and it exits with 143":           {pod(exited(143, noon), reason("Terminated"), byKubelet(noon.Add(2*time.Second))), Disrupted},
 		"the node was shutting down when it came":              {pod(bare, reason("NodeShutdown")), Disrupted},
 		"its devices are gone after a reboot":                  {pod(bare, reason("UnexpectedAdmissionError")), Disrupted},

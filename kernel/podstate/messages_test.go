@@ -77,18 +77,25 @@ func TestWhoLacksAMark(t *testing.T) {
 		p.Template.Spec.InitContainers[0].RestartPolicy = policy
 		return p
 	}
+	logging := func(p Pod) Pod { // the other container runs on
+		p.Status.Phase, p.Status.ContainerStatuses[1].State = corev1.PodRunning, corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+		return p
+	}
 	for name, tc := range map[string]struct {
 		pod  Pod
 		want bool
 	}{
-		"it runs":                        {pod(), true},
-		"it has failed":                  {pod(exited(1, noon)), false},
-		"it has failed, and is deleted":  {pod(exited(1, noon), deleted(noon.Add(time.Minute), 30)), false},
-		"it was deleted, and then ended": {pod(exited(1, noon.Add(time.Minute)), deleted(noon, 30)), true},
-		"its init container had failed":  {initFailed(-time.Second, nil), false},
-		"... and is started again":       {initFailed(-time.Second, ptr.To(corev1.ContainerRestartPolicyOnFailure)), true},
-		"its init container fails later": {initFailed(time.Second, nil), true},
-		"it is marked":                   {pod(annotated(v1beta1.AnnotationDisrupted)), false},
+		"it runs":                         {pod(), true},
+		"it has failed":                   {pod(exited(1, noon)), false},
+		"it has failed, and is deleted":   {pod(exited(1, noon), deleted(noon.Add(time.Minute), 30)), false},
+		"it was deleted, and then ended":  {pod(exited(1, noon.Add(time.Minute)), deleted(noon, 30)), true},
+		"its init container had failed":   {initFailed(-time.Second, nil), false},
+		"... and is started again":        {initFailed(-time.Second, ptr.To(corev1.ContainerRestartPolicyOnFailure)), true},
+		"its init container fails later":  {initFailed(time.Second, nil), true},
+		"its main container did its work": {logging(withLogger(0, noon, deleted(noon.Add(time.Minute), 30))), false},
+		"... after the deletion":          {logging(withLogger(0, noon, deleted(noon.Add(-time.Minute), 30))), true},
+		"its main container had failed":   {logging(withLogger(1, noon, deleted(noon.Add(time.Minute), 30))), false},
+		"it is marked":                    {pod(annotated(v1beta1.AnnotationDisrupted)), false},
 	} {
 		require.Equal(t, tc.want, tc.pod.LacksMark(), name)
 	}

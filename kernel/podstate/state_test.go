@@ -69,6 +69,7 @@ func debugs(p *corev1.Pod) { p.Labels[v1beta1.LabelDebug] = "true" }
 
 func TestWhatAPodMeans(t *testing.T) {
 	one := int32(1)
+	later := noon.Add(time.Hour)
 	tests := map[string]struct {
 		pod     Pod
 		numbers Numbers
@@ -116,6 +117,17 @@ func TestWhatAPodMeans(t *testing.T) {
 		"... and somebody deletes the pod":             {pod: pod(exited(143, noon), beside("proxy", nil), deleted(noon.Add(time.Minute), 30)), want: Failed},
 		"an injected container failed":                 {pod: pod(exited(0, noon), beside("proxy", &one)), want: Succeeded},
 		"an injected container ended after a deletion": {pod: pod(exited(0, noon.Add(-time.Minute)), beside("proxy", &one), deleted(noon, 30)), want: Succeeded},
+
+		// Its main container decides, and another one runs until somebody ends the pod.
+		"its main container did its work before a drain": {pod: withLogger(0, later, targeted(later), deleted(later, 30)), want: Succeeded},
+		"... and the pod is marked":                      {pod: withLogger(0, later, targeted(later), deleted(later, 30), annotated(v1beta1.AnnotationDisrupted)), want: Succeeded},
+		"... and no grace period is left":                {pod: withLogger(0, later, targeted(later), deleted(later.Add(time.Second), 0)), want: Succeeded},
+		"... before a pause":                             {pod: withLogger(0, later, deleted(later, 30), annotated(v1beta1.AnnotationStopped)), want: Succeeded},
+		"... when it was asked to stop":                  {pod: withLogger(0, noon, targeted(noon.Add(-time.Second)), deleted(noon.Add(-time.Second), 30)), want: Disrupted},
+		"its main container failed before a drain":       {pod: withLogger(1, later, targeted(later), deleted(later, 30)), want: Failed},
+		"... and no grace period is left then":           {pod: withLogger(1, later, targeted(later), deleted(later.Add(time.Second), 0)), want: Failed},
+		"... before an eviction by its kubelet":          {pod: withLogger(1, later, reason("Evicted"), byKubelet(later)), want: Failed},
+		"... when it was told to stop":                   {pod: withLogger(1, noon, targeted(noon.Add(-time.Second)), deleted(noon.Add(-time.Second), 30)), want: Disrupted},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -47,8 +47,8 @@ func (p Pod) EndedAt() time.Time {
 
 // decidedAt returns when the code ended whose exit is the replica's outcome: that of the main container, if one is named. It is zero if unknown.
 func (p Pod) decidedAt() time.Time {
-	if s := p.statusOf(p.main()); s != nil && s.State.Terminated != nil {
-		return s.State.Terminated.FinishedAt.Time
+	if end := p.mainEnd(); end != nil {
+		return end.FinishedAt.Time
 	}
 	return p.EndedAt()
 }

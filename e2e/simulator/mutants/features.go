@@ -76,6 +76,8 @@ var ofFeatures = []mutant{
 		"return isInvented(t) || !exitOf", "return !isInvented(t) && !exitOf"},
 	{"the ends in another pod are taken for this one's", "kernel/ledger/inplace.go",
 		"r.ExitsOfPod == shortHash(pod)", "shortHash(pod) != \"\""},
+	{"a lost container excuses no peer", "kernel/outcomes.go",
+		" || isEnd && e.countsAs == ledger.Disruption", ""},
 	{"drains use up the limit in place", "kernel/ledger/inplace.go",
 		"return r.Streak - r.StreakDisruptions", "return r.Streak"},
 	{"an auxiliary replica's short lives are the others'", "kernel/ledger/draft.go",

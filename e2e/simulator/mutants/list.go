@@ -144,6 +144,8 @@ var ofReconciles = []mutant{
 	// The kernel.
 	{"a consequence stands for the cause", "kernel/podstate/first_failure.go",
 		`candidates := filter(list, nil, func(f *v1beta1.ReplicaFailure) bool { return f.Follows == "" })`, `candidates := filter(list, nil, func(*v1beta1.ReplicaFailure) bool { return true })`},
+	{"each failure begins an incident of its own", "kernel/incident/incident.go",
+		"return i.stored == nil }", "return i.stored == nil || i.stored != nil }"},
 	{"the cause is thrown away", "kernel/clean_up.go",
 		"if mayTell {\n\t\ta.deletePod(", "if mayTell {\n\t\ta.discard("},
 	{"a finished job is decided again", "kernel/rules.go",
