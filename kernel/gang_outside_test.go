@@ -2,6 +2,7 @@ package kernel_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -75,4 +76,50 @@ func TestAPodThatAnApiserverStoredOutsideItsGangIsMadeAgain(t *testing.T) {
 			}
 		})
 	}
+}
+
+// gangOf makes a job of three workers in a gang, with a PodGroup, and with these pods by rank.
+func gangOf(t *testing.T, least int32, edit func(*corev1.PodTemplateSpec), pods [3][]kt.PodOption) kernel.World {
+	t.Helper()
+	job := workers(3, kt.BackoffLimit(0), kt.Begun, gang("kubernetes", least))
+	if edit != nil {
+		edit(&job.Spec.ReplicaSpecs[0].Template)
+	}
+	w := kernel.World{Job: job, Now: kt.Start, Settings: kt.Settings}
+	first := planWorld(t, w)
+	job.Status, w.Gang.Objects = first.Status, []*unstructured.Unstructured{applied(t, first)}
+	for rank, options := range pods {
+		w.Pods = append(w.Pods, podstate.Trim(kt.Pod(job, "worker", rank, options...)))
+	}
+	return w
+}
+
+// A pod that runs outside was stopped, though the next pod of one that waits outside completed the group.
+func TestAGroupLacksNoPodThatIsAboutToBeMadeInIt(t *testing.T) {
+	waits, waitsOutside, runsOutside := []kt.PodOption{}, []kt.PodOption{outside}, []kt.PodOption{kt.Running, outside}
+	for name, tc := range map[string]struct {
+		least int32
+		pods  [3][]kt.PodOption
+		want  []string
+	}{
+		"the next pod completes it":   {2, [3][]kt.PodOption{runsOutside, waitsOutside, waits}, []string{"StopPod worker-1"}},
+		"it is not enough":            {3, [3][]kt.PodOption{runsOutside, waitsOutside, waits}, []string{"StopPod worker-0", "StopPod worker-1"}},
+		"two run, and one is too few": {2, [3][]kt.PodOption{runsOutside, runsOutside, waits}, []string{"StopPod worker-0", "StopPod worker-1"}},
+		"nobody waits in the group":   {3, [3][]kt.PodOption{runsOutside, waitsOutside, waitsOutside}, []string{"StopPod worker-1", "StopPod worker-2"}},
+		"enough are in the group":     {2, [3][]kt.PodOption{runsOutside, {kt.Running}, waits}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, tc.want, stopsIn(planWorld(t, gangOf(t, tc.least, nil, tc.pods))))
+		})
+	}
+}
+
+// stopsIn returns the pods that a decision stops.
+func stopsIn(d kernel.Decision) (stopped []string) {
+	for _, line := range did(d) {
+		if strings.HasPrefix(line, string(kernel.StopPod)) {
+			stopped = append(stopped, line)
+		}
+	}
+	return stopped
 }
