@@ -73,7 +73,7 @@ func groupNumberOf(pod *corev1.Pod) int { return podstate.Number(pod, v1beta1.La
 // only if its group cannot be complete without it. Its end is then that of a pod that is stopped, which no limit counts. Code that has ended before is judged
 // instead: it is not run again if its policy says so.
 func (a *acting) stopOutsideGang(pod podstate.Pod) bool {
-	if !build.LacksGroup(a.Job, pod.Pod) || len(a.Gang.Objects) == 0 || pod.DeletionTimestamp != nil || pod.CodeHasEnded() {
+	if !build.LacksGroup(a.Job, pod.Pod) || len(a.Gang.Objects) == 0 || pod.DeletionTimestamp != nil || pod.IsDecided() {
 		return false
 	}
 	if podstate.IsScheduled(pod.Pod) && !a.groupLacksPods() {

@@ -7,8 +7,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
 	"github.com/genericjob/genericjob/kernel/podstate"
@@ -122,4 +124,47 @@ func stopsIn(d kernel.Decision) (stopped []string) {
 		}
 	}
 	return stopped
+}
+
+// A helper that had failed kept a pod outside for ever, though the main container waited for its peers. And finished work was run again while a helper ran.
+func TestAPodOutsideItsGangIsStoppedUnlessItsOutcomeIsDecided(t *testing.T) {
+	const stopped = "StopPod worker-0"
+	exits := func(of int, code int32) kt.PodOption { // the other container runs on
+		return func(p *corev1.Pod) {
+			stillRuns(p)
+			p.Status.ContainerStatuses[of].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, FinishedAt: metav1.NewTime(kt.Start)}}
+		}
+	}
+	helped := func(p *corev1.Pod) {
+		p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, corev1.ContainerStatus{Name: "helper", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}})
+	}
+	with := func(main string) func(*corev1.PodTemplateSpec) {
+		return func(r *corev1.PodTemplateSpec) {
+			r.Spec.Containers = append(r.Spec.Containers, corev1.Container{Name: "helper", Image: "image"})
+			if main != "" {
+				r.Annotations = map[string]string{v1beta1.AnnotationDefaultContainer: main}
+			}
+		}
+	}
+	for name, tc := range map[string]struct {
+		main string
+		ends []kt.PodOption
+		want []string
+	}{
+		"both run":                                  {main: "main", want: []string{stopped}},
+		"a helper has failed":                       {main: "main", ends: []kt.PodOption{exits(1, 1)}, want: []string{stopped}},
+		"a helper has ended":                        {main: "main", ends: []kt.PodOption{exits(1, 0)}, want: []string{stopped}},
+		"the main container has done its work":      {main: "main", ends: []kt.PodOption{exits(0, 0)}},
+		"the main container has failed":             {main: "main", ends: []kt.PodOption{exits(0, 1)}},
+		"both have ended, and the phase is to come": {main: "main", ends: []kt.PodOption{exits(0, 0), exits(1, 0)}},
+		"no main container, and one has failed":     {ends: []kt.PodOption{exits(1, 1)}},
+		"no main container, and one has ended":      {ends: []kt.PodOption{exits(0, 0)}, want: []string{stopped}},
+		"no main container, and both have ended":    {ends: []kt.PodOption{exits(0, 0), exits(1, 0)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			options := append([]kt.PodOption{kt.Running, helped, outside}, tc.ends...)
+			w := gangOf(t, 0, with(tc.main), [3][]kt.PodOption{options, {}, {}})
+			require.Equal(t, tc.want, stopsIn(planWorld(t, w)))
+		})
+	}
 }
