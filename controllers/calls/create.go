@@ -109,8 +109,8 @@ func (o Owner) existing(ctx context.Context, what string, want client.Object) (c
 	}
 }
 
-// editedLabel says which label of an object is not that of the object that was to be created, and what to do; "" if none is. Without its LabelJobUID the operator
-// does not see the object at all. So it could not let go of one that is deleted.
+// editedLabel says which label of an object is not that of the object that was to be created, and what to do. It returns "" if there is none. Without its
+// LabelJobUID the operator does not see the object at all. So it could not let go of one that is deleted.
 func editedLabel(have, want client.Object) string {
 	for _, label := range []string{v1beta1.LabelJobUID, v1beta1.LabelReplicaType, v1beta1.LabelReplicaRank} {
 		value, found := want.GetLabels()[label], have.GetLabels()[label]
