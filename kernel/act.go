@@ -67,6 +67,7 @@ func (p *planning) listActions() todo {
 	for _, s := range p.replicas.ScaledDown {
 		a.discard(s.Pod, "it was scaled away")
 	}
+	a.releaseUnclaimed()
 	if v.IsOver() || v.StopsPods() {
 		a.deleteGroups()
 	}

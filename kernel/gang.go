@@ -43,7 +43,7 @@ func regroup(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roste
 		default:
 			placed++
 			if groupNumberOf(pod) == int(group.Group) {
-				members++
+				members++ // also if it is outside: see stopOutsideGang
 			}
 		}
 	}
@@ -73,7 +73,7 @@ func groupNumberOf(pod *corev1.Pod) int { return podstate.Number(pod, v1beta1.La
 // only if its group cannot be complete without it. Its end is then that of a pod that is stopped, which no limit counts. Code that has ended before is judged
 // instead: it is not run again if its policy says so.
 func (a *acting) stopOutsideGang(pod podstate.Pod) bool {
-	if !build.LacksGroup(a.Job, pod.Pod) || len(a.Gang.Objects) == 0 || pod.DeletionTimestamp != nil || pod.CodeHasEnded() {
+	if !build.LacksGroup(a.Job, pod.Pod) || len(a.Gang.Objects) == 0 || pod.DeletionTimestamp != nil || pod.IsDecided() {
 		return false
 	}
 	if podstate.IsScheduled(pod.Pod) && !a.groupLacksPods() {
@@ -84,18 +84,24 @@ func (a *acting) stopOutsideGang(pod podstate.Pod) bool {
 }
 
 // groupLacksPods reports whether a pod of the present group waits for a node in vain. The group is then incomplete even with all pods that are still to be made.
+// A pod that waits outside the present group is made again in it.
 func (a *acting) groupLacksPods() bool {
 	group := a.ledger.Gang()
 	waits, members := false, 0
 	for t, rank := range a.replicas.Replicas() {
+		if t.HasFinished(rank) {
+			continue
+		}
 		pod := t.Pods[rank]
+		isIn := pod != nil && !build.LacksGroup(a.Job, pod) && groupNumberOf(pod) == int(group.Group)
 		switch {
-		case t.HasFinished(rank):
 		case pod == nil || !a.replicas.State(t, rank).GoesOn():
-			members++ // its next pod will be in the group
-		case !build.LacksGroup(a.Job, pod) && groupNumberOf(pod) == int(group.Group):
 			members++
-			waits = waits || !podstate.IsScheduled(pod)
+		case !podstate.IsScheduled(pod):
+			members++
+			waits = waits || isIn
+		case isIn:
+			members++
 		}
 	}
 	return waits && members < int(group.MinMember)

@@ -13,7 +13,7 @@ import (
 
 // A hang of several replicas is counted once. If one replica hangs, all that wait for it hang, too, and each wrapper finds its own. A replica that
 // has shown no sign of life since the first one was found belongs to the same hang. Its restart is not counted. The time at which the first one was
-// found is kept in status.firstFailure. With restartScope Job none of this is needed: one restart covers all.
+// found is kept in status.failures, which holds no end that is not counted. With restartScope Job none of this is needed: one restart covers all.
 
 // hang is the last hang whose first replica is run again.
 type hang struct {
@@ -30,11 +30,28 @@ func lastHang(job *v1beta1.GenericJob, l *ledger.Ledger) (h hang) {
 		return h
 	}
 	h.within = ledger.Seconds(int64(min(ptr.Deref(beat.SteadySeconds, spec.HeartbeatSteady), ptr.Deref(beat.StartupSeconds, spec.HeartbeatStartup))))
-	first := job.Status.FirstFailure
-	if first != nil && first.Time != nil && podstate.IsHang(&first.ReplicaFailure) && !hasFailedForGood(job, l, first.Pod) {
-		h.foundAt = first.Time.Time
+	if counted := lastCountedHang(job, l); counted != nil {
+		h.foundAt = counted.Time.Time
 	}
 	return h
+}
+
+// lastCountedHang returns the last hang that the status knows of a replica that is run again; nil if it knows none. After a hang, more failures may have
+// come than status.failures holds. Most of these follow from it, so it is the first failure.
+func lastCountedHang(job *v1beta1.GenericJob, l *ledger.Ledger) *v1beta1.ReplicaFailure {
+	isIt := func(f *v1beta1.ReplicaFailure) bool {
+		return f.Time != nil && podstate.IsHang(f) && !hasFailedForGood(job, l, f.Pod)
+	}
+	failures := job.Status.Failures
+	for i := len(failures) - 1; i >= 0; i-- {
+		if isIt(&failures[i]) {
+			return &failures[i]
+		}
+	}
+	if first := job.Status.FirstFailure; first != nil && isIt(&first.ReplicaFailure) {
+		return &first.ReplicaFailure
+	}
+	return nil
 }
 
 // hasFailedForGood reports whether the replica of a pod has failed for good.

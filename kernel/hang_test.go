@@ -2,6 +2,7 @@ package kernel_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -76,6 +77,39 @@ func TestAHangIsCountedOnce(t *testing.T) {
 					require.EqualValues(t, 1, r.Attempt, "each is run again: %d, %s", r.Rank, how)
 				}
 			}
+		})
+	}
+}
+
+// A hang was counted again for each replica that was found more than four seconds later, if another failure was the first.
+func TestAHangIsCountedOnceWhateverFailureCameFirst(t *testing.T) {
+	const closed = "RuntimeError: Connection closed by peer [10.0.0.1]:29500"
+	type step struct {
+		replicaType string
+		rank        int
+		ends        kt.PodOption
+	}
+	for name, tc := range map[string]struct {
+		ends     []step // in the order in which they are heard of
+		restarts int32
+	}{
+		"a crash":                {[]step{{"worker", 3, crashed(0, 1, nan)}, {"worker", 0, ended(0, 30, inData)}, {"worker", 1, ended(0, 36, inReduce)}, {"worker", 2, ended(0, 50, inReduce)}}, 2},
+		"... told after it":      {[]step{{"worker", 0, ended(0, 10, inData)}, {"worker", 3, crashed(5, 1, nan)}, {"worker", 1, ended(0, 20, inReduce)}}, 2},
+		"the hang of a peer":     {[]step{{"worker", 0, ended(0, 0, inReduce)}, {"worker", 1, ended(0, 20, inData)}, {"worker", 2, ended(0, 29, inReduce)}}, 1},
+		"... and not after that": {[]step{{"worker", 0, ended(0, 0, inReduce)}, {"worker", 1, ended(0, 20, inData)}, {"worker", 2, ended(0, 35, inReduce)}}, 2},
+		"it, and many follow": {[]step{
+			{"worker", 0, ended(0, 0, inData)}, {"peer", 0, crashed(1, 1, closed)}, {"peer", 1, crashed(1, 1, closed)}, {"peer", 2, crashed(2, 1, closed)},
+			{"peer", 3, crashed(2, 1, closed)}, {"peer", 4, crashed(2, 1, closed)}, {"peer", 5, crashed(3, 1, closed)}, {"worker", 1, ended(0, 20, inReduce)},
+		}, 7},
+	} {
+		t.Run(name, func(t *testing.T) {
+			job := hung(kt.Type("peer", 6, kt.Policy(onFailure, -1)), kt.BackoffLimit(20))
+			pods := map[string][]*corev1.Pod{"worker": kt.Pods(job, "worker", 4, kt.Running), "peer": kt.Pods(job, "peer", 6, kt.Running)}
+			for _, e := range tc.ends {
+				pods[e.replicaType][e.rank] = kt.Pod(job, e.replicaType, e.rank, e.ends)
+				job.Status = plan(t, job, kt.At(2*time.Minute), slices.Concat(pods["worker"], pods["peer"])...).Status
+			}
+			require.Equal(t, tc.restarts, job.Status.BackoffCount)
 		})
 	}
 }

@@ -42,6 +42,15 @@ func ReleaseOrphans(pods []*corev1.Pod) []Action {
 	return t.actions
 }
 
+// releaseUnclaimed releases pods that are no replica's, once somebody deletes them or the job is over: nobody records how they end.
+func (a *acting) releaseUnclaimed() {
+	for _, pod := range a.replicas.Unclaimed {
+		if pod.DeletionTimestamp != nil || a.verdict.IsOver() {
+			a.release(pod, "its labels are no replica's")
+		}
+	}
+}
+
 // withoutReleases returns the actions without those that release some pods, or end what runs in them.
 func withoutReleases(actions []Action, of []*corev1.Pod) []Action {
 	kept := map[*corev1.Pod]bool{}

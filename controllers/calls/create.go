@@ -85,7 +85,8 @@ func (o Owner) Create(ctx context.Context, what string, want client.Object) erro
 }
 
 // existing reads live the object that has the name of a new one. If the job controls it, the cache does not show it yet, and that is fine. If it is being
-// deleted, its delete event begins the next reconcile. An object of anybody else is left alone, and the create is refused.
+// deleted, its delete event begins the next reconcile. An object of anybody else is left alone, and the create is refused. So it is if somebody has edited a
+// label by which the operator finds the object, or knows whose it is.
 func (o Owner) existing(ctx context.Context, what string, want client.Object) (client.Object, error) {
 	have := want.DeepCopyObject().(client.Object)
 	err := o.Live.Get(ctx, client.ObjectKeyFromObject(want), have)
@@ -96,17 +97,33 @@ func (o Owner) existing(ctx context.Context, what string, want client.Object) (c
 		return nil, fmt.Errorf("%s: look at what exists already: %w", what, err)
 	}
 	message := fmt.Sprintf("%s %s/%s exists already", kindOf(want), want.GetNamespace(), want.GetName())
-	switch uid := want.GetLabels()[v1beta1.LabelJobUID]; {
+	switch edited := editedLabel(have, want); {
 	case o.hadPredecessor(have):
 		return nil, fmt.Errorf("%s: %s, of a job of this name that is gone: it goes with that one", what, message)
 	case !metav1.IsControlledBy(have, o.Object):
 		return nil, Refuse(v1beta1.ReasonNameConflict, message)
-	case have.GetLabels()[v1beta1.LabelJobUID] != uid:
-		message += ", made for this job, but somebody has taken its label " + v1beta1.LabelJobUID + " away"
-		return nil, Refuse(v1beta1.ReasonNameConflict, message)
+	case edited != "":
+		return nil, Refuse(v1beta1.ReasonNameConflict, message+", made for this job, but "+edited)
 	default:
 		return have, nil
 	}
+}
+
+// editedLabel says which label of an object is not that of the object that was to be created, and what to do. It returns "" if there is none. Without its
+// LabelJobUID the operator does not see the object at all. So it could not let go of one that is deleted.
+func editedLabel(have, want client.Object) string {
+	for _, label := range []string{v1beta1.LabelJobUID, v1beta1.LabelReplicaType, v1beta1.LabelReplicaRank} {
+		value, found := want.GetLabels()[label], have.GetLabels()[label]
+		if found == value {
+			continue
+		}
+		edited := fmt.Sprintf("somebody has changed its label %s from %q to %q: put the label back", label, value, found)
+		if label != v1beta1.LabelJobUID {
+			edited += ", or delete the " + kindOf(want)
+		}
+		return edited
+	}
+	return ""
 }
 
 // hadPredecessor reports whether an object belongs to an earlier job of the same kind and name. The garbage collector takes it away,

@@ -63,7 +63,7 @@ func newHangs(t *testing.T, pods int, jobs ...string) *hangs {
 		cluster.WithObjects(job)
 		for i := range pods {
 			pod := podOf(job.UID, fmt.Sprintf("%s-%d", name, i))
-			pod.OwnerReferences[0].Name = name
+			pod.OwnerReferences[0].Name, pod.Finalizers = name, nil // it is not to be let go: only its node matters
 			pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = &over, new(int64(30))
 			pod.Spec.NodeName = fmt.Sprintf("node-%d", i)
 			of[name] = append(of[name], pod)

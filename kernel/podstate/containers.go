@@ -30,10 +30,23 @@ func (p Pod) HasEnded() bool {
 	}
 }
 
-// CodeHasEnded reports whether the code in the pod has ended by now, though it may not be known yet why: see HasEnded. Its container may be started again.
-func (p Pod) CodeHasEnded() bool {
-	return p.HasEnded() || p.exit() != nil || p.allTerminated()
+// IsDecided reports whether the code that decides the replica's outcome has ended by now, though it may not be known yet why: see HasEnded. That is the main
+// container, if the template names one. Otherwise all containers decide, and one that has failed has done so already. What has ended may be started again.
+func (p Pod) IsDecided() bool {
+	name := p.main()
+	switch {
+	case p.HasEnded():
+		return true
+	case name == "":
+		return p.allTerminated() || p.exit() != nil
+	default:
+		main := p.statusOf(name)
+		return main != nil && main.State.Terminated != nil || slices.ContainsFunc(p.own()[1], hasFailed)
+	}
 }
+
+// hasFailed reports whether a container has ended with an exit code of its own other than 0.
+func hasFailed(c corev1.ContainerStatus) bool { return exitOf(c) != nil }
 
 // IsOver reports whether nothing runs in a pod any more, or ever will: it uses no resources of a node.
 func IsOver(pod *corev1.Pod) bool {

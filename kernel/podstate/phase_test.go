@@ -67,3 +67,49 @@ func TestASuccessIsLeftToThePhase(t *testing.T) {
 func sidecarRuns(p *corev1.Pod) {
 	p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "proxy", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
 }
+
+// TestWhetherAnOutcomeIsDecided: a stop would lose an outcome that is, and may have been the only way to one that is not.
+func TestWhetherAnOutcomeIsDecided(t *testing.T) {
+	one, zero := int32(1), int32(0)
+	named := func(edits ...func(*corev1.Pod)) Pod {
+		p := pod(edits...)
+		p.Template.Annotations = map[string]string{v1beta1.AnnotationDefaultContainer: "main"}
+		return p
+	}
+	helped := func(p Pod) Pod {
+		p.Template.Spec.Containers = append(p.Template.Spec.Containers, corev1.Container{Name: "helper"})
+		return p
+	}
+	runs := state(func(s *corev1.ContainerStatus) {
+		s.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+	})
+	goesOn := phase(corev1.PodRunning)
+	initFailed := func(p Pod) Pod {
+		p.Template.Spec.InitContainers = []corev1.Container{{Name: "first"}}
+		p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "first", State: end(1)}}
+		p.Status.ContainerStatuses[0].State = waiting("PodInitializing")
+		return p
+	}
+	for name, tc := range map[string]struct {
+		pod  Pod
+		want bool
+	}{
+		"it runs":                                 {pod(runs, goesOn), false},
+		"the main container runs":                 {named(runs, goesOn), false},
+		"... and a helper has failed":             {helped(named(runs, beside("helper", &one), goesOn)), false},
+		"... and a helper has ended":              {helped(named(runs, beside("helper", &zero), goesOn)), false},
+		"... but the pod is over":                 {helped(named(runs, beside("helper", &one), phase(corev1.PodFailed))), true},
+		"it has done its work, and a helper runs": {helped(named(exited(0, noon), beside("helper", nil), goesOn)), true},
+		"it has failed, and a helper runs":        {helped(named(exited(1, noon), beside("helper", nil), goesOn)), true},
+		"it was killed, and its phase is to come": {named(exited(137, noon), goesOn), true},
+		"no main container, and one has failed":   {helped(pod(runs, beside("helper", &one), goesOn)), true},
+		"no main container, and one has ended":    {helped(pod(runs, beside("helper", &zero), goesOn)), false},
+		"no main container, and all have ended":   {helped(pod(exited(0, noon), beside("helper", &zero), goesOn)), true},
+		"an added container has failed":           {pod(runs, beside("proxy", &one), goesOn), false},
+		"an init container has failed":            {initFailed(pod(runs, phase(corev1.PodPending))), true},
+		"... before the main container":           {initFailed(named(runs, phase(corev1.PodPending))), true},
+		"an end that its kubelet has invented":    {named(state(func(s *corev1.ContainerStatus) { s.State = lost() }), goesOn), true},
+	} {
+		t.Run(name, func(t *testing.T) { require.Equal(t, tc.want, tc.pod.IsDecided()) })
+	}
+}

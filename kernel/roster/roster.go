@@ -28,6 +28,8 @@ type Roster struct {
 	Types []Type
 	// ScaledDown are pods of the job whose type or rank the spec does not have (any more), in the order of their names.
 	ScaledDown []ScaledDownPod
+	// Unclaimed are pods that the job controls, but which are no replica's by their names and labels, in the order of their names.
+	Unclaimed []*corev1.Pod
 	// Newer is the name of the first pod that is newer than the ledger; "" if there is none. It shows that the cache of jobs lags.
 	Newer string
 	// Earlier is the name of the first pod that an earlier build of the operator has made; "" if there is none.
@@ -76,6 +78,7 @@ func Of(job *v1beta1.GenericJob, l *ledger.Ledger, pods []*corev1.Pod, judge pod
 		}
 	}
 	slices.SortFunc(r.ScaledDown, func(a, b ScaledDownPod) int { return cmp.Compare(a.Pod.Name, b.Pod.Name) })
+	slices.SortFunc(r.Unclaimed, func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
 	return r
 }
 
@@ -83,6 +86,7 @@ func (r *Roster) add(job *v1beta1.GenericJob, pod *corev1.Pod, m *podstate.Numbe
 	*m = podstate.NumbersOf(pod)
 	name, rank, ok := ReplicaOf(r.Names, pod)
 	if !ok {
+		r.Unclaimed = append(r.Unclaimed, pod)
 		return
 	}
 	a := r.ledger.Account(name)
@@ -102,7 +106,7 @@ func (r *Roster) add(job *v1beta1.GenericJob, pod *corev1.Pod, m *podstate.Numbe
 }
 
 // ReplicaOf returns the replica of a pod that a job controls, if the pod has the name of one. Otherwise the operator did not make the pod, though it
-// claims the job as its controller, and leaves it alone.
+// claims the job as its controller; or somebody has edited its labels. The operator leaves such a pod alone, and only takes its finalizer off at the end.
 func ReplicaOf(names spec.Names, pod *corev1.Pod) (replicaType string, rank int, ok bool) {
 	replicaType, rank = pod.Labels[v1beta1.LabelReplicaType], podstate.Number(pod, v1beta1.LabelReplicaRank)
 	ok = rank >= 0 && rank < spec.MaxReplicas && (names.Is(pod.Name, replicaType, rank) || names.Was(pod.Name, replicaType, rank))

@@ -65,6 +65,9 @@ func (w *writer) correctFirst() {
 			c.Message = strings.Replace(c.Message, w.SummaryBefore, w.First.Summary, 1)
 		}
 	}
+	if !w.Ledger.RestartsTogether() && !w.Verdict.IsOver() { // each of them was counted for itself: see kernel/hang.go
+		return
+	}
 	before := w.Job.Status.FirstFailure
 	for i := range w.status.Failures {
 		if f := &w.status.Failures[i]; f.Pod == before.Pod && f.Time.Equal(before.Time) {

@@ -54,6 +54,8 @@ var byTests = map[string]unitTest{
 	"a pod that has been told to stop is let go in a pause without a mark": {"kernel", "TestAPauseMarksPodsThatHaveBeenToldToStop"},
 	"a failure of an init container is marked as a disruption":             {"kernel/podstate", "TestWhoLacksAMark"},
 	"a gang that is given up leaves no trace of its pods":                  {"kernel", "TestAJobWhoseGroupIsGivenUpHasHadPods"},
+	"a pod outside its gang stays there for a helper that has failed":      {"kernel", "TestAPodOutsideItsGangIsStoppedUnlessItsOutcomeIsDecided"},
+	"a gang lacks a pod that is about to be made in it":                    {"kernel", "TestAGroupLacksNoPodThatIsAboutToBeMadeInIt"},
 }
 
 // fall runs the test with the mutant, and returns its name if it falls.
