@@ -45,6 +45,9 @@ type Reconciler struct {
 	Memory *Memory
 	// Definition is the TrainingFramework by which the kind is served; "" for a kind that the operator knows.
 	Definition string
+
+	// over reports whether a job is over although r.Phase does not say so. Nil knows of none.
+	over func(client.Object) bool
 }
 
 // Memory is what the process remembers of training jobs.
@@ -127,7 +130,7 @@ func (r *Reconciler) reconcile(ctx context.Context, job client.Object, program f
 
 // finished reports whether the job is over. Nothing is created for it any more, even if its GenericJob is deleted.
 func (r *Reconciler) finished(job client.Object) bool {
-	return r.Phase(job).IsFinal()
+	return r.Phase(job).IsFinal() || r.over != nil && r.over(job)
 }
 
 func (r *Reconciler) owner(job client.Object) calls.Owner {
@@ -161,6 +164,8 @@ func (r *Reconciler) reconcileUnfinished(ctx context.Context, job client.Object,
 		return r.mirrorOf(job, have, false), nil // its end leads to the next reconcile
 	case have.Annotations[v1beta1.AnnotationFrameworkRevision] != r.Revision && r.Revision != "":
 		return showing{requeueAfter: calls.RetrySoon}, nil // another revision compiled it, which the cache has just shown
+	case invalid != nil && have.Status.Phase.IsFinal():
+		return r.mirrorOf(job, have, false), nil // nothing waits for a correction
 	case invalid != nil:
 		return r.block(job, have, reasonFor(invalid), invalid.Error()+". Until then the job goes on as it was."), nil
 	case equality.Semantic.DeepEqual(have.Spec, program.Spec):
