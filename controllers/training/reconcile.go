@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -59,6 +60,8 @@ type remembered struct {
 	failing, refused calls.RefusalTimer
 	// annotation is when the annotation of what was compiled was refused last.
 	annotation refusedAnnotation
+	// unwritten is why the job's definition cannot write its status, as users have been told.
+	unwritten string
 }
 
 // Reconcile compiles a training job, brings its GenericJob to what was compiled, and mirrors the status of that.
@@ -225,7 +228,7 @@ func (r *Reconciler) update(ctx context.Context, job client.Object, have *v1beta
 func (r *Reconciler) writeStatus(ctx context.Context, job client.Object, out showing) error {
 	before := job.DeepCopyObject().(client.Object)
 	if out.status != nil {
-		r.Mirror(job, *out.status)
+		r.mirror(ctx, job, out.status)
 	}
 	if out.board != nil {
 		out.board(job)
@@ -235,7 +238,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, job client.Object, out sho
 	}
 	err := r.Client.Status().Update(ctx, job)
 	if calls.TooLarge(err) && out.status != nil {
-		r.Mirror(job, status.WithoutRows(out.status))
+		r.mirror(ctx, job, ptr.To(status.WithoutRows(out.status)))
 		err = r.Client.Status().Update(ctx, job)
 	}
 	if apierrors.IsNotFound(err) {

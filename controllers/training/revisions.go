@@ -78,8 +78,7 @@ func (r *Reconciler) misreads(list []*Reconciler) bool {
 	for _, writer := range list {
 		for _, phase := range []v1beta1.JobPhase{v1beta1.JobPending, v1beta1.JobRunning, v1beta1.JobPaused, v1beta1.JobResuming, v1beta1.JobUnknown} {
 			job := writer.New()
-			writer.Mirror(job, v1beta1.GenericJobStatus{Phase: phase})
-			if r.Phase(job).IsFinal() {
+			if writer.Mirror(job, v1beta1.GenericJobStatus{Phase: phase}) == nil && r.Phase(job).IsFinal() {
 				return true
 			}
 		}

@@ -50,9 +50,10 @@ func shaped(name string, phase func(shown string) v1beta1.JobPhase) framework.Re
 	return framework.Registration{
 		Revision: name, New: func() client.Object { return &v1beta1.TensorFlowTrainingJob{} },
 		Compile: func(client.Object) (framework.Program, error) { return framework.Program{}, nil },
-		Mirror: func(o client.Object, s v1beta1.GenericJobStatus) {
+		Mirror: func(o client.Object, s v1beta1.GenericJobStatus) error {
 			o.SetAnnotations(map[string]string{name: string(s.Phase)})
 			o.(*v1beta1.TensorFlowTrainingJob).Status.CompletionTime = s.CompletionTime
+			return nil
 		},
 		Phase:          func(o client.Object) v1beta1.JobPhase { return phase(o.GetAnnotations()[name]) },
 		CompletionTime: func(o client.Object) *metav1.Time { return o.(*v1beta1.TensorFlowTrainingJob).Status.CompletionTime },
@@ -79,7 +80,7 @@ func TestAJobThatIsOverStaysSoWhenItsDefinitionChangesTheShapeOfItsStatus(t *tes
 	} {
 		t.Run(name, func(t *testing.T) {
 			job := &v1beta1.TensorFlowTrainingJob{ObjectMeta: metav1.ObjectMeta{Name: "job", Namespace: "team", UID: "uid"}}
-			shaped(tc.writer, same).Mirror(job, tc.shown)
+			require.NoError(t, shaped(tc.writer, same).Mirror(job, tc.shown))
 			c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(job).WithStatusSubresource(&v1beta1.GenericJob{}).Build()
 			newest := &Reconciler{
 				Registration: shaped("newest", same), Client: c, Live: c, Recorder: events.NewFakeRecorder(10),
