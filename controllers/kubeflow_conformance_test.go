@@ -132,7 +132,7 @@ func compareRecording(t *testing.T, r recording) {
 		}
 		requireSamePod(t, want, pods[want.Name])
 	}
-	translator.Mirror(job, status)
+	require.NoError(t, translator.Mirror(job, status))
 	requireSameStatus(t, r, job)
 }
 

@@ -52,7 +52,7 @@ func live(t *testing.T, kind, spec string) *life {
 	l.made = kt.Job()
 	l.made.Spec = l.program.Spec
 	kt.Begun(l.made)
-	l.translator.Mirror(l.job, l.made.Status)
+	require.NoError(t, l.translator.Mirror(l.job, l.made.Status))
 	return l
 }
 
@@ -61,7 +61,7 @@ func (l *life) reconcile(after time.Duration, pods ...*corev1.Pod) kernel.Decisi
 	l.t.Helper()
 	d := kernel.Plan(kernel.World{Job: l.made, Pods: pods, Now: kt.At(after), Settings: kt.Settings})
 	l.made.Status = d.Status
-	l.translator.Mirror(l.job, d.Status)
+	require.NoError(l.t, l.translator.Mirror(l.job, d.Status))
 	return d
 }
 

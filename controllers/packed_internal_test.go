@@ -90,7 +90,7 @@ func TestATrainingJobOfAnotherClusterIsNotCounted(t *testing.T) {
 					if strings.HasPrefix(kind.Group, "kubeflow.org") {
 						require.NoError(t, json.Unmarshal([]byte(`{"spec": {"runPolicy": `+by+`}}`), job))
 					}
-					f.Mirror(job, v1beta1.GenericJobStatus{Phase: phase})
+					require.NoError(t, f.Mirror(job, v1beta1.GenericJobStatus{Phase: phase}))
 					require.NotEmpty(t, f.Phase(job), which) // Kubeflow's kinds show Running once pods do
 					require.Equal(t, phase.IsFinal(), f.Phase(job).IsFinal(), which)
 					program, _ := f.Compile(job) // it lacks much, but a foreign one need not be right

@@ -74,7 +74,7 @@ func TestEveryTranslatorIsComplete(t *testing.T) {
 			_, err := r.Compile(job)
 			require.Error(t, err, "an empty job cannot run")
 			require.Empty(t, r.Phase(job))
-			r.Mirror(job, v1beta1.GenericJobStatus{Phase: v1beta1.JobRunning})
+			require.NoError(t, r.Mirror(job, v1beta1.GenericJobStatus{Phase: v1beta1.JobRunning}))
 			require.Equal(t, v1beta1.JobRunning, r.Phase(job), "what Mirror shows, Phase reads")
 			if r.MirrorTensorBoard != nil {
 				before := job.DeepCopyObject()

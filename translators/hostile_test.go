@@ -134,9 +134,9 @@ func requireMirrors(t *testing.T, s *hostile.Source, r framework.Registration, j
 		return twice
 	})
 	source := from.DeepCopy()
-	r.Mirror(job, from)
+	require.NoError(t, r.Mirror(job, from))
 	require.True(t, equality.Semantic.DeepEqual(*source, from), "Mirror changed the GenericJob's status")
 	shown := job.DeepCopyObject()
-	r.Mirror(job, from)
+	require.NoError(t, r.Mirror(job, from))
 	require.True(t, equality.Semantic.DeepEqual(shown, job), "Mirror shows another state the second time")
 }

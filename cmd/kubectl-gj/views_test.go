@@ -272,6 +272,8 @@ func owned(job client.Object, text string) *jobs.Family {
 	s := kerneltest.NewStory(made).Kubelet(time.Second)
 	then(s, time.Minute, "worker-1 fails", lastWords("worker", 1, 137, "out of disk"))
 	s.Then(settled, "time passes", func() {}).Kubelet(0).Then(settled, "time passes", func() {})
-	kind.Framework.Mirror(job, s.Cluster.Job.Status)
+	if err := kind.Framework.Mirror(job, s.Cluster.Job.Status); err != nil {
+		panic(err)
+	}
 	return at(s.Cluster.Now, jobs.NewFamily(kind, job, s.Cluster.Job, podsOf(s)))
 }

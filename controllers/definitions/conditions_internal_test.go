@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
@@ -45,4 +46,20 @@ func TestADefinitionIsReadyIfItsNewestEditServes(t *testing.T) {
 			require.EqualValues(t, 2, ready.ObservedGeneration)
 		})
 	}
+}
+
+// TestADefinitionWhoseRivalIsNotAcceptedHearsThat: nobody serves the kind then, and its author should know which of the two to delete.
+func TestADefinitionWhoseRivalIsNotAcceptedHearsThat(t *testing.T) {
+	kind := frameworkKind("a.example.com", "FirstJob")
+	r := newReplacing(t, kind)
+	r.define("a", kind, "one")
+	a := &v1beta1.TrainingFramework{}
+	require.NoError(t, r.Client.Get(t.Context(), client.ObjectKey{Name: "a"}, a))
+	setCondition(a, v1beta1.FrameworkAccepted, metav1.ConditionFalse, v1beta1.ReasonInvalidDefinition, "spec.phase: is wrong")
+	require.NoError(t, r.Client.Status().Update(t.Context(), a))
+	r.define("b", kind, "two")
+	require.Equal(t, "TrainingFramework a is older and defines a kind FirstJob, of group a.example.com, though it is not accepted itself (InvalidDefinition). Delete one of the two.",
+		r.see("b").Message)
+	require.Equal(t, v1beta1.ReasonServing, r.see("a").Reason)
+	require.Equal(t, "TrainingFramework a is older and defines a kind FirstJob, of group a.example.com. Delete one of the two.", r.see("b").Message)
 }

@@ -13,7 +13,7 @@
 //	serve          what judge found is in the way       Serving=False    KindConflict, KindMissing, RightsMissing, NotAccepted
 //	  lacks        asks for the rights on the kind      Serving=False    RightsMissing
 //	  ensureServed starts a cache and a controller      Serving=False    InvalidDefinition, if this operator takes no longer what was accepted
-//	                                                    Serving=Unknown  Serving, until the cache is filled
+//	                                                    Serving=Unknown  Serving, until the cache is filled; after a minute it says why that takes so long
 //	                                                    Serving=True     Serving
 //	setReady       follows from these two               Ready, Reconciling or Stalled, with the reason of one of them
 //	showChanges    writes the status, and an event of an edit that is refused
@@ -26,5 +26,5 @@
 //	a definition that is gone, and each 30 seconds          unserved, which tells the jobs that nobody serves
 //
 // Begin with reconcile.go: the steps from a definition to a served kind. Then read judge.go and crd.go: what is found of a definition. Last comes
-// kinds.go, which starts and stops a cache and a controller for each kind.
+// kinds.go, which starts and stops a cache and a controller for each kind, and filling.go, for a cache that is not filled.
 package definitions

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -134,7 +135,7 @@ func (r *Reconciler) used(ctx context.Context, f *v1beta1.TrainingFramework) (ma
 	return used, nil
 }
 
-// conflict returns who else serves the kind; "" if nobody does. Of two definitions the older one does.
+// conflict returns who else serves the kind; "" if nobody does. Of two definitions only the older one may.
 func (r *Reconciler) conflict(ctx context.Context, f *v1beta1.TrainingFramework) (string, error) {
 	if slices.Contains(r.Taken, f.Spec.Kind.Kind) {
 		return fmt.Sprintf("The operator serves a kind %s without a definition.", f.Spec.Kind.Kind), nil
@@ -145,10 +146,20 @@ func (r *Reconciler) conflict(ctx context.Context, f *v1beta1.TrainingFramework)
 	}
 	for i := range all.Items {
 		if other := &all.Items[i]; other.Name != f.Name && other.DeletionTimestamp == nil && other.Spec.Kind.Kind == f.Spec.Kind.Kind && older(other, f) {
-			return fmt.Sprintf("TrainingFramework %s is older and serves a kind %s, of group %s. Delete one of the two.", other.Name, f.Spec.Kind.Kind, other.Spec.Kind.Group), nil
+			return fmt.Sprintf("TrainingFramework %s is older and defines a kind %s, of group %s%s. Delete one of the two.",
+				other.Name, f.Spec.Kind.Kind, other.Spec.Kind.Group, whyNotAccepted(other)), nil
 		}
 	}
 	return "", nil
+}
+
+// whyNotAccepted says of a definition that has never been accepted that it serves its kind no more than one that is younger.
+func whyNotAccepted(f *v1beta1.TrainingFramework) string {
+	accepted := meta.FindStatusCondition(f.Status.Conditions, v1beta1.FrameworkAccepted)
+	if accepted == nil || accepted.Status == metav1.ConditionTrue || len(f.Status.Revisions) > 0 {
+		return ""
+	}
+	return ", though it is not accepted itself (" + accepted.Reason + ")"
 }
 
 func older(a, b *v1beta1.TrainingFramework) bool {

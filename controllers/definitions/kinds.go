@@ -38,14 +38,15 @@ type Kinds struct {
 
 	unserved func(schema.GroupVersionKind) // hears of each kind that is watched no more
 
-	mu      sync.Mutex
-	running map[string]*servedKind // by the name of the definition
-	ended   sync.WaitGroup
+	mu       sync.Mutex
+	running  map[string]*servedKind // by the name of the definition
+	fillings map[string]*filling    // of those whose cache is not filled, likewise; a kind that is begun anew keeps its own
+	ended    sync.WaitGroup
 }
 
 // NewKinds returns no kinds yet. Scheme makes a scheme without them, and options those of a cache.
 func NewKinds(ctx context.Context, s *wiring.Shared, scheme func() (*runtime.Scheme, error), options func() (cache.Options, error)) *Kinds {
-	return &Kinds{Shared: s, ctx: ctx, scheme: scheme, cache: options, running: map[string]*servedKind{}}
+	return &Kinds{Shared: s, ctx: ctx, scheme: scheme, cache: options, running: map[string]*servedKind{}, fillings: map[string]*filling{}}
 }
 
 // servedKind is a kind that is watched.
@@ -66,8 +67,8 @@ func (k *Kinds) Start(ctx context.Context) error {
 	return nil
 }
 
-// ensureServed has the jobs of a definition's kind reconciled by its revisions. BuiltFrom changes with these. It reports whether the cache is filled.
-func (k *Kinds) ensureServed(f *v1beta1.TrainingFramework, s definition.Schemas, builtFrom string) (filled bool, err error) {
+// ensureServed has the jobs of a definition's kind reconciled by its revisions. BuiltFrom changes with these. It returns how the cache is filled; nil if it is.
+func (k *Kinds) ensureServed(f *v1beta1.TrainingFramework, s definition.Schemas, builtFrom string) (*filling, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	served := k.running[f.Name]
@@ -75,23 +76,32 @@ func (k *Kinds) ensureServed(f *v1beta1.TrainingFramework, s definition.Schemas,
 		served.definition = named(f) // it may have been made again
 	}
 	if served != nil && served.builtFrom == builtFrom {
-		return served.jobs.HasSynced(), nil
+		return k.unfilled(f.Name), nil
 	}
 	if served == nil {
+		var err error
 		for name, other := range k.running { // the definition that it follows is not looked at yet
 			if other.kind.Kind == f.Spec.Kind.Kind {
 				k.endLocked(name)
 			}
 		}
 		if served, err = k.begin(f, s); err != nil {
-			return false, fmt.Errorf("watch %s: %w", f.Spec.Kind.Kind, err)
+			return nil, fmt.Errorf("watch %s: %w", f.Spec.Kind.Kind, err)
 		}
 		k.running[f.Name] = served
 	} else if err := served.useRevisions(f, s); err != nil {
-		return false, err
+		return nil, err
 	}
 	served.builtFrom = builtFrom
-	return served.jobs.HasSynced(), nil
+	return k.unfilled(f.Name), nil
+}
+
+// unfilled returns how the cache of a kind that runs is filled; nil if it is.
+func (k *Kinds) unfilled(name string) *filling {
+	if k.running[name].jobs.HasSynced() {
+		delete(k.fillings, name)
+	}
+	return k.fillings[name]
 }
 
 // Kind is a kind of a definition, as the newest revision has it.
@@ -119,6 +129,7 @@ func (k *Kinds) Known() (list []Kind) {
 func (k *Kinds) end(name string) *servedKind {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	delete(k.fillings, name)
 	return k.endLocked(name)
 }
 
@@ -130,6 +141,7 @@ func (k *Kinds) endReplaced(f *v1beta1.TrainingFramework) *servedKind {
 	if served := k.running[f.Name]; served == nil || served.kind == definition.KindOf(&f.Spec) {
 		return nil
 	}
+	delete(k.fillings, f.Name)
 	return k.endLocked(f.Name)
 }
 
@@ -148,7 +160,10 @@ func (k *Kinds) endLocked(name string) *servedKind {
 // begin starts to watch a kind.
 func (k *Kinds) begin(f *v1beta1.TrainingFramework, s definition.Schemas) (*servedKind, error) {
 	served := &servedKind{kind: definition.KindOf(&f.Spec), definition: named(f), revised: &training.Revised{Cache: k.Manager.GetCache()}}
-	jobs, err := k.cacheOf(served.kind)
+	if k.fillings[f.Name] == nil {
+		k.fillings[f.Name] = &filling{since: k.Clock.Now()}
+	}
+	jobs, err := k.cacheOf(served.kind, k.fillings[f.Name])
 	if err != nil {
 		return nil, err
 	}
@@ -211,7 +226,7 @@ func (k *Kinds) run(ctx context.Context, name string, f func(context.Context) er
 }
 
 // cacheOf returns a cache of the jobs of a kind.
-func (k *Kinds) cacheOf(kind schema.GroupVersionKind) (cache.Cache, error) {
+func (k *Kinds) cacheOf(kind schema.GroupVersionKind, fills *filling) (cache.Cache, error) {
 	scheme, err := k.scheme()
 	if err != nil {
 		return nil, err
@@ -221,6 +236,7 @@ func (k *Kinds) cacheOf(kind schema.GroupVersionKind) (cache.Cache, error) {
 	if err != nil {
 		return nil, err
 	}
+	options.DefaultWatchErrorHandler = fills.note
 	options.HTTPClient, options.Scheme, options.Mapper = k.Manager.GetHTTPClient(), scheme, k.Manager.GetRESTMapper()
 	return cache.New(k.Manager.GetConfig(), options)
 }

@@ -38,13 +38,12 @@ type Reconciler struct {
 // maxRevisions is how many revisions are kept.
 const maxRevisions = 10
 
-// Nobody tells when rights are given, or the last job of a revision has ended, and the first list of a kind takes a moment.
+// Nobody tells when rights are given, or the last job of a revision has ended.
 const (
 	askForRights = 30 * time.Second
 	askAgain     = 10 * time.Minute // whether they are still given
 	askForRoom   = 30 * time.Second
 	askForJobs   = time.Minute
-	askForCache  = 500 * time.Millisecond
 )
 
 // Reconcile makes one reconcile over a definition. A conflict is no error: the view of the definition was old.
@@ -142,7 +141,7 @@ func (r *Reconciler) serve(ctx context.Context, f *v1beta1.TrainingFramework, j 
 	for _, revision := range f.Status.Revisions {
 		names = append(names, revision.Name)
 	}
-	filled, err := r.kinds.ensureServed(f, j.schemas, j.version+" "+strings.Join(names, " "))
+	fills, err := r.kinds.ensureServed(f, j.schemas, j.version+" "+strings.Join(names, " "))
 	if errors.Is(err, errNewest) {
 		r.kinds.end(f.Name)
 		setCondition(f, v1beta1.FrameworkServing, metav1.ConditionFalse, v1beta1.ReasonInvalidDefinition, "Mend the definition: "+err.Error()+".")
@@ -151,9 +150,10 @@ func (r *Reconciler) serve(ctx context.Context, f *v1beta1.TrainingFramework, j 
 	if err != nil {
 		return 0, err
 	}
-	if !filled {
-		setCondition(f, v1beta1.FrameworkServing, metav1.ConditionUnknown, v1beta1.ReasonServing, "The jobs that there are are being read.")
-		return askForCache, nil
+	if fills != nil {
+		message, again := fills.report(r.kinds.Clock.Now())
+		setCondition(f, v1beta1.FrameworkServing, metav1.ConditionUnknown, v1beta1.ReasonServing, message)
+		return again, nil
 	}
 	message := "Jobs are compiled by revision " + names[0] + "."
 	if meta.IsStatusConditionFalse(f.Status.Conditions, v1beta1.FrameworkAccepted) {

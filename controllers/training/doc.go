@@ -10,6 +10,7 @@
 //	a GenericJob of that name, not the job's       block, with NameConflict
 //	one that is being deleted                      mirrorOf
 //	one that another revision compiled             nothing: RetrySoon
+//	one that is over, and a spec that is invalid   mirrorOf
 //	one, and a spec that is invalid                block: the GenericJob goes on as it was
 //	one that is as compiled                        reconcileUnchanged: the ConfigMap, the annotation, mirrorOf
 //	one that another version compiled otherwise    updateAllowed: what need not wait for a pause; the rest blocks

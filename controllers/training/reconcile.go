@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -45,6 +46,9 @@ type Reconciler struct {
 	Memory *Memory
 	// Definition is the TrainingFramework by which the kind is served; "" for a kind that the operator knows.
 	Definition string
+
+	// over reports whether a job is over although r.Phase does not say so. Nil knows of none.
+	over func(client.Object) bool
 }
 
 // Memory is what the process remembers of training jobs.
@@ -56,6 +60,8 @@ type remembered struct {
 	failing, refused calls.RefusalTimer
 	// annotation is when the annotation of what was compiled was refused last.
 	annotation refusedAnnotation
+	// unwritten is why the job's definition cannot write its status, as users have been told.
+	unwritten string
 }
 
 // Reconcile compiles a training job, brings its GenericJob to what was compiled, and mirrors the status of that.
@@ -127,7 +133,7 @@ func (r *Reconciler) reconcile(ctx context.Context, job client.Object, program f
 
 // finished reports whether the job is over. Nothing is created for it any more, even if its GenericJob is deleted.
 func (r *Reconciler) finished(job client.Object) bool {
-	return r.Phase(job).IsFinal()
+	return r.Phase(job).IsFinal() || r.over != nil && r.over(job)
 }
 
 func (r *Reconciler) owner(job client.Object) calls.Owner {
@@ -161,6 +167,8 @@ func (r *Reconciler) reconcileUnfinished(ctx context.Context, job client.Object,
 		return r.mirrorOf(job, have, false), nil // its end leads to the next reconcile
 	case have.Annotations[v1beta1.AnnotationFrameworkRevision] != r.Revision && r.Revision != "":
 		return showing{requeueAfter: calls.RetrySoon}, nil // another revision compiled it, which the cache has just shown
+	case invalid != nil && have.Status.Phase.IsFinal():
+		return r.mirrorOf(job, have, false), nil // nothing waits for a correction
 	case invalid != nil:
 		return r.block(job, have, reasonFor(invalid), invalid.Error()+". Until then the job goes on as it was."), nil
 	case equality.Semantic.DeepEqual(have.Spec, program.Spec):
@@ -220,7 +228,7 @@ func (r *Reconciler) update(ctx context.Context, job client.Object, have *v1beta
 func (r *Reconciler) writeStatus(ctx context.Context, job client.Object, out showing) error {
 	before := job.DeepCopyObject().(client.Object)
 	if out.status != nil {
-		r.Mirror(job, *out.status)
+		r.mirror(ctx, job, out.status)
 	}
 	if out.board != nil {
 		out.board(job)
@@ -230,7 +238,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, job client.Object, out sho
 	}
 	err := r.Client.Status().Update(ctx, job)
 	if calls.TooLarge(err) && out.status != nil {
-		r.Mirror(job, status.WithoutRows(out.status))
+		r.mirror(ctx, job, ptr.To(status.WithoutRows(out.status)))
 		err = r.Client.Status().Update(ctx, job)
 	}
 	if apierrors.IsNotFound(err) {

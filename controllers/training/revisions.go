@@ -3,6 +3,7 @@ package training
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -25,13 +26,15 @@ type Revised struct {
 type revisions struct {
 	definition string // its name
 	newest     *Reconciler
+	unstarted  *Reconciler // the newest, for jobs without a GenericJob
 	byName     map[string]*Reconciler
 }
 
 // Serve sets the revisions of the definition, the newest first. Reconciles that are under way end with the revisions before. Call Serve before the first
 // reconcile.
 func (r *Revised) Serve(definition string, list ...*Reconciler) {
-	all := &revisions{definition: definition, newest: list[0], byName: map[string]*Reconciler{}}
+	all := &revisions{definition: definition, newest: list[0], unstarted: list[0].With(list[0].Registration), byName: map[string]*Reconciler{}}
+	all.unstarted.over = func(job client.Object) bool { return isOver(job, list) }
 	for _, f := range list {
 		all.byName[f.Revision] = f
 	}
@@ -47,7 +50,7 @@ func (r *Revised) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 	err := r.Cache.Get(ctx, req.NamespacedName, have, client.UnsafeDisableDeepCopy) // its annotations are read, and nothing else
 	switch all := r.now.Load(); {
 	case apierrors.IsNotFound(err):
-		return all.newest.Reconcile(ctx, req)
+		return all.unstarted.Reconcile(ctx, req)
 	case err != nil:
 		return ctrl.Result{}, fmt.Errorf("read GenericJob %s: %w", req, err)
 	default:
@@ -61,6 +64,26 @@ func (r *revisions) of(name string) *Reconciler {
 		return f
 	}
 	return r.newest.With(unknown(r.definition, name, r.newest.Registration))
+}
+
+// isOver reports whether a job without a GenericJob is over, in the words of any revision that is kept. Another revision than the newest may have written its
+// status, in a shape that the newest cannot read. All shapes call the time of the end completionTime.
+func isOver(job client.Object, list []*Reconciler) bool {
+	return list[0].CompletionTime(job) != nil ||
+		slices.ContainsFunc(list, func(f *Reconciler) bool { return f.Phase(job).IsFinal() && !f.misreads(list) })
+}
+
+// misreads reports whether a revision takes jobs for finished that are not, by a status that one of the revisions has written.
+func (r *Reconciler) misreads(list []*Reconciler) bool {
+	for _, writer := range list {
+		for _, phase := range []v1beta1.JobPhase{v1beta1.JobPending, v1beta1.JobRunning, v1beta1.JobPaused, v1beta1.JobResuming, v1beta1.JobUnknown} {
+			job := writer.New()
+			if writer.Mirror(job, v1beta1.GenericJobStatus{Phase: phase}) == nil && r.Phase(job).IsFinal() {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // unknown returns a revision in place of one that is not kept any more. It compiles nothing, so edits of its jobs have no effect. The time to live of

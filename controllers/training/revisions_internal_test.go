@@ -3,10 +3,17 @@ package training
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
+	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/translators/framework"
@@ -36,4 +43,68 @@ func TestAFinishedJobOfADroppedRevisionHasTheTimeToLiveThatTheNewestSays(t *test
 			require.Equal(t, "dropped", f.Revision)
 		})
 	}
+}
+
+// shaped is a revision whose jobs show their phase in an annotation of its own.
+func shaped(name string, phase func(shown string) v1beta1.JobPhase) framework.Registration {
+	return framework.Registration{
+		Revision: name, New: func() client.Object { return &v1beta1.TensorFlowTrainingJob{} },
+		Compile: func(client.Object) (framework.Program, error) { return framework.Program{}, nil },
+		Mirror: func(o client.Object, s v1beta1.GenericJobStatus) error {
+			o.SetAnnotations(map[string]string{name: string(s.Phase)})
+			o.(*v1beta1.TensorFlowTrainingJob).Status.CompletionTime = s.CompletionTime
+			return nil
+		},
+		Phase:          func(o client.Object) v1beta1.JobPhase { return phase(o.GetAnnotations()[name]) },
+		CompletionTime: func(o client.Object) *metav1.Time { return o.(*v1beta1.TensorFlowTrainingJob).Status.CompletionTime },
+	}
+}
+
+// A revision whose status has another shape took jobs that had failed without a GenericJob, or whose GenericJob somebody had deleted, for new ones.
+func TestAJobThatIsOverStaysSoWhenItsDefinitionChangesTheShapeOfItsStatus(t *testing.T) {
+	same := func(shown string) v1beta1.JobPhase { return v1beta1.JobPhase(shown) }
+	scheme := runtime.NewScheme()
+	require.NoError(t, v1beta1.AddToScheme(scheme))
+	for name, tc := range map[string]struct {
+		older  func(string) v1beta1.JobPhase // how an older revision reads
+		writer string
+		shown  v1beta1.GenericJobStatus
+		starts bool
+	}{
+		"an older revision knows":                         {same, "older", v1beta1.GenericJobStatus{Phase: v1beta1.JobFailed}, false},
+		"no revision knows, but it says when":             {same, "dropped", v1beta1.GenericJobStatus{Phase: v1beta1.JobFailed, CompletionTime: &metav1.Time{Time: time.Unix(1, 0)}}, false},
+		"the newest knows":                                {same, "newest", v1beta1.GenericJobStatus{Phase: v1beta1.JobSucceeded}, false},
+		"it is not over":                                  {same, "older", v1beta1.GenericJobStatus{Phase: v1beta1.JobPending}, true},
+		"an older revision calls all finished":            {func(string) v1beta1.JobPhase { return v1beta1.JobFailed }, "newest", v1beta1.GenericJobStatus{Phase: v1beta1.JobPending}, true},
+		"nothing is known of it, as of a job that is new": {same, "dropped", v1beta1.GenericJobStatus{}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			job := &v1beta1.TensorFlowTrainingJob{ObjectMeta: metav1.ObjectMeta{Name: "job", Namespace: "team", UID: "uid"}}
+			require.NoError(t, shaped(tc.writer, same).Mirror(job, tc.shown))
+			c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(job).WithStatusSubresource(&v1beta1.GenericJob{}).Build()
+			newest := &Reconciler{
+				Registration: shaped("newest", same), Client: c, Live: c, Recorder: events.NewFakeRecorder(10),
+				Clock: clocktesting.NewFakePassiveClock(time.Unix(1000, 0)), Kind: v1beta1.GroupVersion.WithKind(v1beta1.KindTensorFlowTrainingJob), Memory: &Memory{},
+			}
+			kind := &Revised{Cache: c}
+			kind.Serve("jax", newest, newest.With(shaped("older", tc.older)))
+			_, err := kind.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(job)})
+			require.NoError(t, err)
+			made := &v1beta1.GenericJobList{}
+			require.NoError(t, c.List(t.Context(), made))
+			require.Equal(t, tc.starts, len(made.Items) == 1)
+		})
+	}
+}
+
+// A finished job of a revision that is not kept any more was blocked, with a Warning, because the newest could not read that it had succeeded.
+func TestAFinishedJobOfADroppedRevisionIsNotBlocked(t *testing.T) {
+	have := ofEarlier()
+	have.Status.Phase = v1beta1.JobSucceeded
+	m := newAnnotating(t, have)
+	out, err := m.reconcileUnfinished(t.Context(), m.owner, framework.Program{}, revisionUnknownError("no revision that is kept compiled it"))
+	require.NoError(t, err)
+	require.Empty(t, out.events)
+	require.Equal(t, v1beta1.JobSucceeded, out.status.Phase)
+	require.Empty(t, out.status.Conditions)
 }

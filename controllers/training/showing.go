@@ -36,6 +36,29 @@ func (r *Reconciler) mirrorOf(job client.Object, have *v1beta1.GenericJob, curre
 	return showing{status: status}
 }
 
+// mirror writes the status of a GenericJob into its job. If the job's definition cannot do that for so many replicas, the job shows none of them. Users are told
+// once.
+func (r *Reconciler) mirror(ctx context.Context, job client.Object, s *v1beta1.GenericJobStatus) {
+	err := r.Mirror(job, *s)
+	if err == nil {
+		return
+	}
+	shows := "shows no replicas"
+	if r.Mirror(job, status.WithoutRows(s)) != nil {
+		shows = "goes on, but what it shows stands still"
+	}
+	memory := r.Memory.Of(job)
+	if memory.unwritten == err.Error() {
+		return
+	}
+	memory.unwritten = err.Error()
+	list := []kernel.Event{status.NewEvent(true, v1beta1.ReasonInvalidDefinition, fmt.Sprintf(
+		"TrainingFramework %s is at fault, and not the job: it cannot write the job's status: %v. The job %s. Tell a cluster admin, who has to mend the definition for new jobs.",
+		r.Definition, err, shows))}
+	announce.Warnings(ctx, list)
+	announce.Events(r.Recorder, job, list)
+}
+
 // fail ends a job that cannot be compiled, or whose GenericJob the apiserver calls invalid.
 func (r *Reconciler) fail(job client.Object, invalid error) showing {
 	message := invalid.Error()

@@ -64,14 +64,31 @@ func (w *Workloads) Watch(ctx context.Context) {
 }
 
 func (w *Workloads) watchIn(namespace string) {
-	informer := metadatainformer.NewFilteredMetadataInformer(w.Client, w.Kind, namespace, 0, cache.Indexers{},
-		func(o *metav1.ListOptions) { o.LabelSelector = v1beta1.LabelJobName })
-	_, _ = informer.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+	informer := w.informer(namespace)
+	_, _ = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    w.see,
 		UpdateFunc: func(_, o any) { w.see(o) },
 		DeleteFunc: w.see,
 	})
-	go informer.Informer().Run(w.ctx.Done())
+	go informer.Run(w.ctx.Done())
+}
+
+func (w *Workloads) informer(namespace string) cache.SharedIndexInformer {
+	informer := metadatainformer.NewFilteredMetadataInformer(w.Client, w.Kind, namespace, 0, cache.Indexers{},
+		func(o *metav1.ListOptions) { o.LabelSelector = v1beta1.LabelJobName }).Informer()
+	_ = informer.SetTransform(trim) // it fails for an informer that runs
+	return informer
+}
+
+// trim reduces a Workload to what see reads. Its annotations and managedFields may be large.
+func trim(o any) (any, error) {
+	if workload, ok := o.(*metav1.PartialObjectMetadata); ok {
+		workload.ObjectMeta = metav1.ObjectMeta{
+			Namespace: workload.Namespace, Name: workload.Name, UID: workload.UID, ResourceVersion: workload.ResourceVersion,
+			Labels: map[string]string{v1beta1.LabelJobName: workload.Labels[v1beta1.LabelJobName]},
+		}
+	}
+	return o, nil
 }
 
 // see leads to a reconcile over the job of a Workload.

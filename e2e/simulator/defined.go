@@ -86,13 +86,13 @@ func edition(name string) framework.Registration {
 	return framework.Registration{
 		New:     func() client.Object { return &DefinedJob{} },
 		Compile: func(o client.Object) (framework.Program, error) { return r.Compile(raw(o)) },
-		Mirror: func(o client.Object, s v1beta1.GenericJobStatus) {
+		Mirror: func(o client.Object, s v1beta1.GenericJobStatus) error {
 			job := raw(o)
-			r.Mirror(job, s)
-			o.(*DefinedJob).Status = v1beta1.TrainingJobStatus{}
-			if err := json.Unmarshal(job.Status.Raw, &o.(*DefinedJob).Status); err != nil {
-				panic(err)
+			if err := r.Mirror(job, s); err != nil {
+				return err
 			}
+			o.(*DefinedJob).Status = v1beta1.TrainingJobStatus{}
+			return json.Unmarshal(job.Status.Raw, &o.(*DefinedJob).Status)
 		},
 		Phase:          func(o client.Object) v1beta1.JobPhase { return r.Phase(raw(o)) },
 		CompletionTime: func(o client.Object) *metav1.Time { return r.CompletionTime(raw(o)) },

@@ -81,7 +81,7 @@ func (k Kind) In(t *testing.T, s State) *unstructured.Unstructured {
 		for _, happens := range s.happens {
 			happens(story)
 			if owner != nil {
-				k.framework.Mirror(owner, story.Cluster.Job.Status)
+				k.mirror(owner, &story.Cluster.Job.Status)
 			}
 		}
 		story.Then(settled, "time passes", func() {})
@@ -149,8 +149,15 @@ func (k Kind) mirrored(s State, owner client.Object, story *kerneltest.Story) cl
 		return have
 	}
 	owner.SetGeneration(generation)
-	k.framework.Mirror(owner, *shown)
+	k.mirror(owner, shown)
 	return owner
+}
+
+// mirror has a training job show the status of its GenericJob.
+func (k Kind) mirror(owner client.Object, s *v1beta1.GenericJobStatus) {
+	if err := k.framework.Mirror(owner, *s); err != nil {
+		panic(err) // no kind of these has a definition
+	}
 }
 
 // Read is an object as the apiserver serves it. One without a status has the one that its CRD says.

@@ -25,7 +25,7 @@ func (d *Definition) Registration() framework.Registration {
 		},
 		New:            func() client.Object { return &Job{} },
 		Compile:        func(o client.Object) (framework.Program, error) { return d.Compile(o.(*Job)) },
-		Mirror:         func(o client.Object, s v1beta1.GenericJobStatus) { d.mirror(o.(*Job), s) },
+		Mirror:         func(o client.Object, s v1beta1.GenericJobStatus) error { return d.mirror(o.(*Job), s) },
 		Phase:          func(o client.Object) v1beta1.JobPhase { return d.phaseOf(o.(*Job)) },
 		CompletionTime: func(o client.Object) *metav1.Time { return d.completionTime(o.(*Job)) },
 		Revision:       d.revision,
@@ -46,20 +46,21 @@ func statusOf(job *Job) *v1beta1.TrainingJobStatus {
 	return &v1beta1.TrainingJobStatus{Conditions: some.Conditions}
 }
 
-func (d *Definition) mirror(job *Job, s v1beta1.GenericJobStatus) {
+// mirror writes the status of a job. What is shown stays if that fails: tryStatus has only tried small states, and a job may have thousands of rows.
+func (d *Definition) mirror(job *Job, s v1beta1.GenericJobStatus) error {
 	before := statusOf(job)
 	state := before.DeepCopy()
 	framework.MirrorStatus(state, s)
 	if d.status == nil && equality.Semantic.DeepEqual(before, state) {
-		return // as in most reconciles: a status is written, and compared, as JSON only for news
+		return nil // as in most reconciles: a status is written, and compared, as JSON only for news
 	}
 	value, err := d.statusFor(state)
 	if err != nil {
-		return // what is shown stays: see tryStatus
+		return err
 	}
 	raw, err := json.Marshal(value)
 	if err != nil {
-		return
+		return placed("spec.status", err)
 	}
 	var have, want any
 	_ = utiljson.Unmarshal(job.Status.Raw, &have)
@@ -67,6 +68,7 @@ func (d *Definition) mirror(job *Job, s v1beta1.GenericJobStatus) {
 	if !equality.Semantic.DeepEqual(have, want) {
 		job.Status.Raw = raw
 	}
+	return nil
 }
 
 // statusFor returns the status that a job in this state has.

@@ -104,10 +104,11 @@ func ConfigMapName(job string, data map[string]string) string {
 
 // Registration is a Translator without its type parameter, so that translators of different kinds fit into one list.
 type Registration struct {
-	AddToScheme       func(*runtime.Scheme) error
-	New               func() client.Object
-	Compile           func(client.Object) (Program, error)
-	Mirror            func(client.Object, v1beta1.GenericJobStatus)
+	AddToScheme func(*runtime.Scheme) error
+	New         func() client.Object
+	Compile     func(client.Object) (Program, error)
+	// Mirror leaves the status as it is if it returns an error, which is a mistake of a definition.
+	Mirror            func(client.Object, v1beta1.GenericJobStatus) error
 	Phase             func(client.Object) v1beta1.JobPhase
 	MirrorTensorBoard func(client.Object, *v1beta1.DependentStatus)
 	CompletionTime    func(client.Object) *metav1.Time
@@ -126,7 +127,7 @@ func Register[T client.Object](t Translator[T]) Registration {
 		AddToScheme:   t.AddToScheme,
 		New:           func() client.Object { return t.New() },
 		Compile:       func(o client.Object) (Program, error) { return t.Compile(o.(T)) },
-		Mirror:        func(o client.Object, s v1beta1.GenericJobStatus) { t.Mirror(o.(T), s) },
+		Mirror:        func(o client.Object, s v1beta1.GenericJobStatus) error { t.Mirror(o.(T), s); return nil },
 		Phase:         func(o client.Object) v1beta1.JobPhase { return t.Phase(o.(T)) },
 		KnownToKueue:  t.KnownToKueue,
 		Autoscales:    t.Autoscales,

@@ -5,13 +5,13 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/genericjob/genericjob/apis/inplace"
 )
 
 const (
 	// pumpSize is how many bytes of output are handed on at once: what a pipe holds.
 	pumpSize = 64 << 10
-	// maxLine is how many bytes of a line are looked at. What is longer is handed on as anything else.
-	maxLine = 4 << 10
 	// flushTime is how long what has been written may take to be handed on when the code has ended. All that time passes only if nobody reads the
 	// container's log any more.
 	flushTime = 10 * time.Second
@@ -41,7 +41,7 @@ func newPump(to *os.File, want *heartbeat, s *signs) (*pump, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &pump{writeEnd: writeEnd, readEnd: readEnd, to: to, done: make(chan struct{}), want: want, signs: s, line: make([]byte, 0, maxLine)}
+	p := &pump{writeEnd: writeEnd, readEnd: readEnd, to: to, done: make(chan struct{}), want: want, signs: s, line: make([]byte, 0, inplace.LongestLine)}
 	go p.run()
 	return p, nil
 }
@@ -72,7 +72,7 @@ func (p *pump) split(chunk []byte) {
 		if end >= 0 {
 			part = chunk[:end]
 		}
-		p.line = append(p.line, part[:min(len(part), maxLine-len(p.line))]...)
+		p.line = append(p.line, part[:min(len(part), inplace.LongestLine-len(p.line))]...)
 		if end < 0 {
 			return
 		}

@@ -1,14 +1,12 @@
 package run
 
 import (
-	"bytes"
 	"cmp"
 	"flag"
 	"fmt"
 	"os"
 	"regexp"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -87,14 +85,9 @@ func (s *signs) progress() (step, loss string) {
 	return s.step, s.loss
 }
 
-// colour is what a program sends to a terminal to colour its words, and a backspace. Keras and TorchTitan write both between numbers.
-var colour = regexp.MustCompile(`\x1b\[[0-9;]*m|\x08`)
-
 // read looks for a sign of life and for progress in a line of output. The steps that this output has told so far are in told.
 func (s *signs) read(line []byte, h *heartbeat, told *steps) {
-	if bytes.ContainsAny(line, "\x1b\x08") {
-		line = colour.ReplaceAll(line, nil)
-	}
+	line = inplace.WithoutColour(line)
 	progress := cmp.Or(h.progress, h.line)
 	found := progress.FindSubmatchIndex(line)
 	if h.line != nil && (found != nil && progress == h.line || progress != h.line && h.line.Match(line)) {
@@ -103,20 +96,7 @@ func (s *signs) read(line []byte, h *heartbeat, told *steps) {
 	if found == nil {
 		return
 	}
-	number := func(name string) string {
-		i := progress.SubexpIndex(name)
-		if i < 0 || found[2*i] < 0 {
-			return ""
-		}
-		text := string(line[found[2*i]:found[2*i+1]])
-		if thousands.MatchString(text) {
-			text = strings.ReplaceAll(text, ",", "")
-		}
-		if !inplace.IsNumber(text) {
-			return ""
-		}
-		return text
-	}
+	number := func(name string) string { return inplace.NumberIn(line, progress, found, name) }
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	step := number("step")
@@ -124,9 +104,6 @@ func (s *signs) read(line []byte, h *heartbeat, told *steps) {
 	s.step, s.loss = cmp.Or(step, s.step), cmp.Or(number("loss"), s.loss)
 	s.pace.read(step, time.Now())
 }
-
-// thousands is a number with commas, as in 12,000.
-var thousands = regexp.MustCompile(`^\d{1,3}(,\d{3})+(\.\d+)?$`)
 
 // quoted quotes the beginning of a line, in at most twice as many bytes as are quoted of it.
 func quoted(line []byte) string {

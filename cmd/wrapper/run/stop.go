@@ -90,12 +90,15 @@ func (w *wrapper) hearEnd() {
 	}
 }
 
-// endWithPod ends the code because the pod ends. If the code takes too long, the kubelet kills it.
+// endWithPod ends the code because the pod ends. If the code takes too long, the kubelet kills it. A second signal does not change the exit code of a command that
+// has ended.
 func (w *wrapper) endWithPod(s syscall.Signal) {
+	again := w.podEnds
 	w.podEnds = true
 	switch {
 	case w.heldEnd != nil:
 		w.exitCode, w.over = int(w.heldEnd.Code), true
+	case w.child == 0 && again:
 	case w.child == 0:
 		w.printEarlierOutput()
 		w.exitCode, w.over = exitBySignal+int(s), !w.draining // what is left has been asked, and may be saving

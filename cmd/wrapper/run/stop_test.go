@@ -1,6 +1,7 @@
 package run_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -112,6 +113,24 @@ func TestAPodThatEndsDoesNotWaitForEver(t *testing.T) {
 	require.NoError(t, c.Process.Signal(syscall.SIGTERM))
 	require.Equal(t, 5, code(t, c), "the command's, though another process was killed")
 	require.False(t, runs(p.child()))
+}
+
+// Somebody deletes the pod with a shorter grace period, while a process that the command has left saves.
+func TestAPodThatIsAskedToEndTwiceKeepsTheCodeOfItsCommand(t *testing.T) {
+	for _, want := range []int{0, 3} {
+		p := newPod(t)
+		p.order(0, 0, 0)
+		c := p.wrap([]string{"-grace=1m"}, "sh", "-c", fmt.Sprintf(
+			`trap 'setsid sh -c "echo saves >> $LOG; while [ ! -e $LOG.go ]; do sleep 0.05; done" & exit %d' TERM; echo $$ > $LOG.child; while :; do sleep 0.05; done`, want))
+		p.run(c)
+		p.until("the command runs", func() bool { return p.child() > 0 })
+		require.NoError(t, c.Process.Signal(syscall.SIGTERM))
+		p.awaitLog("saves")
+		p.until("the wrapper knows that the command has ended", func() bool { return errors.Is(syscall.Kill(p.child(), 0), syscall.ESRCH) })
+		require.NoError(t, c.Process.Signal(syscall.SIGTERM))
+		p.letGo()
+		require.Equal(t, want, code(t, c))
+	}
 }
 
 // letGo lets scripts end that wait for the test.

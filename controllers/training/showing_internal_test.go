@@ -1,0 +1,34 @@
+package training
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+// A job whose definition could not write its status for so many replicas showed Running for ever, and nobody heard why.
+func TestAStatusThatItsDefinitionCannotWriteIsTold(t *testing.T) {
+	large := &v1beta1.GenericJobStatus{Phase: v1beta1.JobSucceeded, Tasks: []v1beta1.TaskStatus{{Replicas: make([]v1beta1.ReplicaStatus, 1000)}}}
+	for shows, most := range map[string]int{"The job shows no replicas": 0, "The job goes on, but what it shows stands still": -1} {
+		m := newAnnotating(t, ofEarlier())
+		m.Definition = "jax"
+		m.Mirror = func(o client.Object, s v1beta1.GenericJobStatus) error {
+			if len(s.Tasks[0].Replicas) > most {
+				return errors.New("spec.status.alike: it takes too long")
+			}
+			o.(*v1beta1.TensorFlowTrainingJob).Status.Phase = s.Phase
+			return nil
+		}
+		for range 3 {
+			m.mirror(t.Context(), m.owner, large)
+		}
+		require.Equal(t, most == 0, m.owner.Status.Phase == v1beta1.JobSucceeded)
+		require.Len(t, m.told.Events, 1, "once")
+		require.Contains(t, <-m.told.Events, "Warning InvalidDefinition TrainingFramework jax is at fault, and not the job: "+
+			"it cannot write the job's status: spec.status.alike: it takes too long. "+shows)
+	}
+}
