@@ -137,5 +137,5 @@ func (p *program) apply(c *cobra.Command, s *session, f *jobs.Family, patch clie
 	case "server":
 		does, options = "edited (server dry run)", []client.PatchOption{client.DryRunAll}
 	}
-	return p.patch(c, s, f, does, func(*jobs.Family) (client.Patch, error) { return patch, nil }, options...)
+	return p.patch(c.Context(), s, f, does, func(*jobs.Family) (client.Patch, error) { return patch, nil }, options...)
 }
