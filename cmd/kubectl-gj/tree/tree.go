@@ -52,6 +52,8 @@ type Branch struct {
 	Time string `json:"time,omitempty"`
 	// Why says why it is not as it should be, or was not.
 	Why string `json:"why,omitempty"`
+	// ScaledDown says that its replica was scaled away.
+	ScaledDown bool `json:"scaledDown,omitempty"`
 	// Branches hang from it.
 	Branches []Branch `json:"branches,omitempty"`
 }
@@ -139,7 +141,7 @@ func podsOf(f *jobs.Family, now time.Time) (out []Branch) {
 	}
 	for _, scaledDown := range replicas.ScaledDown {
 		out = append(out, Branch{Name: "Pod/" + scaledDown.Pod.Name, Replica: jobs.Replica(scaledDown.Pod), Phase: phaseOf(scaledDown.Pod),
-			Node: scaledDown.Pod.Spec.NodeName, Why: "scaled away"})
+			Node: scaledDown.Pod.Spec.NodeName, Why: "scaled away", ScaledDown: true})
 	}
 	return out
 }
