@@ -5,6 +5,7 @@ package tree
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -54,13 +55,19 @@ type Branch struct {
 	Why string `json:"why,omitempty"`
 	// ScaledDown says that its replica was scaled away.
 	ScaledDown bool `json:"scaledDown,omitempty"`
+	// ails says that something is wrong with a pod that runs.
+	ails bool
 	// Branches hang from it.
 	Branches []Branch `json:"branches,omitempty"`
 }
 
 // Of returns the tree of a job.
 func Of(f *jobs.Family, now time.Time) Branch {
-	root := Branch{Name: f.Title(), Phase: cmp.Or(string(f.Phase()), "Unseen"), Why: told(f)}
+	var pods []Branch
+	if f.GenericJob != nil {
+		pods = podsOf(f, now)
+	}
+	root := Branch{Name: f.Title(), Phase: cmp.Or(string(f.Phase()), "Unseen"), Why: told(f, pods)}
 	if f.Job.GetDeletionTimestamp() != nil {
 		root.Phase = "Terminating"
 	}
@@ -73,7 +80,6 @@ func Of(f *jobs.Family, now time.Time) Branch {
 	if s.Progress != nil {
 		root.Step, root.Loss, root.Early = s.Progress.Step, s.Progress.Loss, f.ProgressEarly()
 	}
-	pods := podsOf(f, now)
 	if f.Kind.Framework == nil {
 		root.Branches = pods
 		return root
@@ -98,20 +104,27 @@ func boardOf(f *jobs.Family, board *v1beta1.DependentStatus) Branch {
 }
 
 // told returns what the job's conditions say, if that is more than that all is well.
-func told(f *jobs.Family) string {
-	running := f.Condition(v1beta1.ConditionRunning)
+func told(f *jobs.Family, pods []Branch) string {
 	switch {
 	case f.Is(v1beta1.ConditionBlocked):
 		return f.Condition(v1beta1.ConditionBlocked).Message
 	case f.Is(v1beta1.ConditionFailed):
 		return f.Condition(v1beta1.ConditionFailed).Message
-	case f.Phase() == v1beta1.JobSucceeded, running.Status == "True" && strings.HasPrefix(running.Message, "All pods are running"):
+	case f.Phase() == v1beta1.JobSucceeded, isWell(f, pods):
 		return ""
 	}
 	if pod, event := f.Warning(); pod != nil {
 		return "Waiting for replica " + jobs.Replica(pod) + ": " + Warned(event)
 	}
-	return running.Message
+	return f.Condition(v1beta1.ConditionRunning).Message
+}
+
+// isWell reports whether all replicas run that have not succeeded, and train.
+func isWell(f *jobs.Family, pods []Branch) bool {
+	if !f.Is(v1beta1.ConditionRunning) || strings.HasPrefix(f.Status().Mode, spec.ModeDebug) {
+		return false
+	}
+	return !slices.ContainsFunc(pods, func(b Branch) bool { return b.ails || b.Phase == string(v1beta1.ReplicaFailed) })
 }
 
 // Warned says what an event warns of, and what to do about it.
@@ -168,7 +181,9 @@ func replica(f *jobs.Family, l *ledger.Ledger, replicas *roster.Roster, t *roste
 		wait, _ := l.Delay(t.Account, rank, now)
 		b.Phase, b.Why = absent(f, wait, now)
 	case pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil:
-		b.Phase, b.Why = phaseOf(pod), cmp.Or(lost(replicas.NotReadyNode(t, rank)), t.Pod(rank).StillRunsSentence(), before(f, pod, b))
+		b.Phase, b.Why = phaseOf(pod), cmp.Or(lost(replicas.NotReadyNode(t, rank)), t.Pod(rank).StillRunsSentence())
+		b.ails = b.Why != ""
+		b.Why = cmp.Or(b.Why, before(f, pod, b))
 	case podstate.IsOver(pod):
 		b.Phase, b.Why = phaseOf(pod), lastFailure(f, t, rank)
 	default:
