@@ -26,7 +26,7 @@ type Row struct {
 	Name string `json:"name"`
 	// Restarts are those that a limit counts.
 	Restarts int32 `json:"restarts"`
-	// Disruptions are the replicas of a job that something outside it ended; Excepted are its restarts that were excepted by rules.
+	// Disruptions are the replicas of a job that something outside it ended; Excepted are its restarts excepted by rules.
 	Disruptions int32 `json:"disruptions,omitempty"`
 	Excepted    int32 `json:"excepted,omitempty"`
 	// WithJob are the starts of the whole job that are not among a replica's Restarts.

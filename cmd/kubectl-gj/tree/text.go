@@ -95,7 +95,7 @@ func (b Branch) counts() string {
 		ofJob = append(ofJob, fmt.Sprintf("+%d disrupted", b.Disruptions))
 	}
 	if b.Excepted > 0 {
-		ofJob = append(ofJob, fmt.Sprintf("+%d by rules", b.Excepted))
+		ofJob = append(ofJob, fmt.Sprintf("+%d excepted by rules", b.Excepted))
 	}
 	if len(ofJob) > 0 {
 		text += " (" + strings.Join(ofJob, ", ") + ")"

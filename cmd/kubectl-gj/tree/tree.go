@@ -34,7 +34,7 @@ type Branch struct {
 	Node string `json:"node,omitempty"`
 	// Restarts are those that a limit counts.
 	Restarts int32 `json:"restarts"`
-	// Disruptions are the replicas of a job that something outside it ended; Excepted are its restarts that were excepted by rules.
+	// Disruptions are the replicas of a job that something outside it ended; Excepted are its restarts excepted by rules.
 	Disruptions int32 `json:"disruptions,omitempty"`
 	Excepted    int32 `json:"excepted,omitempty"`
 	// Uncounted are the starts of a replica alone that no limit counts. By what they were made is known of the whole job alone.

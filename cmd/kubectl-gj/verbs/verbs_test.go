@@ -287,7 +287,7 @@ func TestTop(t *testing.T) {
 		job.Status.Conditions = []v1beta1.JobCondition{{Type: v1beta1.ConditionRunning, Status: metav1.ConditionTrue, Message: "All run."}}
 	})
 	require.Regexp(t, `\ngj/excepted +0 +0 +2 `, s.sees("top"), "its rules count nothing, and it was started again")
-	require.Contains(t, s.sees("why", "excepted"), "It had 0 counted restarts and 0 disruptions, and 2 restarts that rules do not count.")
+	require.Contains(t, s.sees("why", "excepted"), "It had 0 counted restarts and 0 disruptions, and 2 restarts excepted by rules.")
 }
 
 // Rules are tried on what has failed, before they are given to a job.
