@@ -1,11 +1,6 @@
 package verbs
 
-// The long helps of verbs.
-
-const rootHelp = `Looks into training jobs, and steers them: GenericJob, PyTorchTrainingJob, TensorFlowTrainingJob, and Kubeflow's TFJob, PyTorchJob,
-XGBoostJob, PaddleJob, JAXJob and MPIJob.
-A job is called by its NAME, or by KIND/NAME where several kinds have that name: gj, pj, tj, tfjob, pytorchjob, ..., or a kind of a TrainingFramework.
-` + codes
+// The long helps of verbs. That of the program is beside it.
 
 const treeHelp = `Shows a job, its GenericJob and its pods, each with its phase, node and restarts, and why it is as it is.
 RESTARTS of a pod are those of its replica that a limit counts. Beyond them:

@@ -38,6 +38,11 @@ Exit codes of all verbs:
   130  Ctrl-C
 With debug --shell the command's own code is passed on.`
 
+const rootHelp = `Looks into training jobs, and steers them: GenericJob, PyTorchTrainingJob, TensorFlowTrainingJob, and Kubeflow's TFJob, PyTorchJob,
+XGBoostJob, PaddleJob, JAXJob and MPIJob.
+A job is called by its NAME, or by KIND/NAME where several kinds have that name: gj, pj, tj, tfjob, pytorchjob, ..., or a kind of a TrainingFramework.
+` + codes
+
 // program is what all verbs share.
 type program struct {
 	// IOStreams show control characters instead of having a terminal obey them.
