@@ -23,6 +23,7 @@ import (
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/tree"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/why"
 	"github.com/genericjob/genericjob/kernel/kerneltest"
+	"github.com/genericjob/genericjob/kernel/ledger"
 	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/status"
 )
@@ -113,6 +114,35 @@ var stories = map[string]func() *jobs.Family{
 		s := two().Kubelet(time.Second)
 		return alone(s.Then(time.Minute, "worker-1 is deleted", func() { s.Cluster.Delete(podOf(s, "worker", 1)) }).Kubelet(time.Second).Kubelet(time.Second))
 	},
+	"drained-together": func() *jobs.Family {
+		s := together(kerneltest.Type("worker", 2)).Kubelet(time.Second)
+		for range 2 {
+			s.Then(time.Minute, "worker-1 is deleted", func() { s.Cluster.Delete(podOf(s, "worker", 1)) }).Kubelet(time.Second).Kubelet(time.Second).Kubelet(4 * time.Second)
+		}
+		return alone(s)
+	},
+	"excepted-together": func() *jobs.Family {
+		s := together(kerneltest.Type("worker", 2, kerneltest.Policy(onFailure, 3)), kerneltest.Spec(func(s *v1beta1.GenericJobSpec) {
+			s.FailurePolicy = &v1beta1.FailurePolicy{Rules: []v1beta1.FailurePolicyRule{{
+				Match: v1beta1.FailureMatch{ExitCodes: []int32{42}}, Action: v1beta1.FailureActionRestart, Counts: new(false)}}}
+		})).Kubelet(time.Second)
+		return alone(then(s, time.Minute, "worker-1 fails", lastWords("worker", 1, 42, "the license server is away")).Kubelet(2 * time.Second).Kubelet(2 * time.Second))
+	},
+	"auxiliary": func() *jobs.Family {
+		s := kerneltest.NewStory(kerneltest.Job(kerneltest.Type("worker", 1), kerneltest.Type("rendezvous", 1, func(r *v1beta1.ReplicaSpec) { r.Auxiliary = true }))).Kubelet(time.Second)
+		return alone(s.Exit(time.Minute, "rendezvous", 0, 1).Kubelet(time.Second))
+	},
+	"scaled-back": func() *jobs.Family {
+		s := together(kerneltest.Type("worker", 3, kerneltest.Policy(onFailure, 3))).Kubelet(time.Second)
+		then(s, time.Minute, "worker-2 fails", lastWords("worker", 2, 3, "loss is nan")).Kubelet(2 * time.Second).Kubelet(2 * time.Second)
+		s.Edit(time.Minute, "scales it down", kerneltest.Replicas("worker", 2)).Kubelet(time.Second)
+		return alone(s.Edit(time.Minute, "scales it up", kerneltest.Replicas("worker", 3)).Kubelet(time.Second))
+	},
+	"types-alike": func() *jobs.Family {
+		s := kerneltest.NewStory(kerneltest.Job(kerneltest.Type("worker", 2, kerneltest.Policy(onFailure, 3)), kerneltest.Type("gpu-worker", 2, kerneltest.Policy(onFailure, 3)))).Kubelet(time.Second)
+		s.Exit(time.Minute, "worker", 1, 1).Kubelet(2 * time.Second)
+		return alone(then(s, time.Minute, "gpu-worker-1 fails", lastWords("gpu-worker", 1, 3, "loss is nan")).Kubelet(2 * time.Second))
+	},
 	"many": func() *jobs.Family {
 		s := kerneltest.NewStory(kerneltest.Job(kerneltest.Type("master", 1), kerneltest.Type("worker", 100, kerneltest.Policy(onFailure, 3)))).Kubelet(time.Second)
 		return alone(then(s, time.Minute, "worker-50 fails", lastWords("worker", 50, 1, "link down")))
@@ -137,6 +167,49 @@ func TestViews(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.golden")
 	require.NoError(t, err)
 	require.Len(t, files, len(stories), "a golden file without a story")
+}
+
+// Each attempt of a replica is one start, so what is shown of its starts adds up to these.
+func TestTheStartsThatAreShownAddUp(t *testing.T) {
+	for name, story := range stories {
+		t.Run(name, func(t *testing.T) {
+			f := story()
+			if f.GenericJob == nil {
+				return
+			}
+			l, err := ledger.Load(f.GenericJob)
+			require.NoError(t, err)
+			want := map[string]int32{}
+			for _, a := range l.Accounts() {
+				for rank := range a.N {
+					if n := l.Attempt(a, rank); n > 0 {
+						want[fmt.Sprintf("%s-%d", a.Type, rank)] = int32(n)
+					}
+				}
+			}
+			inTop, inTree := map[string]int32{}, map[string]int32{}
+			for _, r := range top.Replicas(f.GenericJob) {
+				inTop[r.Name] = r.Restarts + r.WithJob + r.Uncounted + r.More
+			}
+			for _, b := range replicasOf(tree.Of(f, clockOf[f])) {
+				if n := b.Restarts + b.WithJob + b.Uncounted + b.More; n > 0 {
+					inTree[b.Replica] = n
+				}
+			}
+			require.Equal(t, want, inTop)
+			require.Equal(t, want, inTree)
+		})
+	}
+}
+
+func replicasOf(b tree.Branch) (out []tree.Branch) {
+	for _, child := range b.Branches {
+		out = append(out, replicasOf(child)...)
+		if child.Replica != "" {
+			out = append(out, child)
+		}
+	}
+	return out
 }
 
 // views returns all that the plugin shows of a job.
@@ -214,6 +287,11 @@ func podsOf(s *kerneltest.Story) (pods []corev1.Pod) {
 
 func two(options ...func(*v1beta1.ReplicaSpec)) *kerneltest.Story {
 	return kerneltest.NewStory(kerneltest.Job(kerneltest.Type("worker", 2, options...)))
+}
+
+// together returns a story of a job whose replicas restart together.
+func together(options ...kerneltest.JobOption) *kerneltest.Story {
+	return kerneltest.NewStory(kerneltest.Job(append(options, kerneltest.JobScope)...))
 }
 
 func newborn(age time.Duration) *jobs.Family {

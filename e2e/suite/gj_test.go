@@ -145,8 +145,8 @@ func dayOfTraining(u *user) {
 	out, problem, _ := u.types("logs", "mnist", "--first-failure")
 	require.Contains(u.t, problem, "worker-1 failed first, at ")
 	require.Contains(u.t, out, "[worker-1] training\n[worker-1] loss is nan\n", "its last words")
-	require.Regexp(u.t, `(?m)^worker-1 +1 +0 +- +exit code 3, last output: "loss is nan"`, u.sees("top", "mnist"))
-	require.Regexp(u.t, `(?m)^PyTorchTrainingJob/mnist +1 +0 +worker-1 \(1\)`, u.sees("top"))
+	require.Regexp(u.t, `(?m)^worker-1 +1 +0 +0 +exit code 3, last output: "loss is nan"`, u.sees("top", "mnist"))
+	require.Regexp(u.t, `(?m)^pj/mnist +1 +0 +0 +worker-1 \(1\)`, u.sees("top"))
 
 	for rank := range 3 {
 		u.awaitLog(gj, "worker", rank, "loss is nan")

@@ -200,6 +200,11 @@ func TestAttemptsAndCountsOnlyGrow(t *testing.T) {
 			}
 			for rank := range 6 {
 				require.GreaterOrEqual(t, d.Attempt(a, rank), before.Attempt(before.Account("worker"), rank), "seed %d, rank %d", seed, rank)
+				if starts := d.Starts(a, rank); seed%4 < 2 { // each attempt is one start, in a new pod
+					require.EqualValues(t, d.Attempt(a, rank), starts.All(), "seed %d, rank %d", seed, rank)
+				} else {
+					require.LessOrEqual(t, int(starts.All()), d.Attempt(a, rank), "seed %d, rank %d", seed, rank)
+				}
 			}
 			require.GreaterOrEqual(t, a.Restarts(), before.Account("worker").Restarts(), "seed %d", seed)
 			s := saved(d, start)

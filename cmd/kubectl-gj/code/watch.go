@@ -60,7 +60,7 @@ func (w *Work) restless(seen, files Snapshot, rested *time.Time) error {
 		*rested = time.Now()
 	case time.Since(*rested) > slow:
 		changed, gone := files.since(seen)
-		return fmt.Errorf("waiting for files that change all the time: %s. Leave out by --exclude what code needs not", some(slices.Concat(changed, gone)))
+		return fmt.Errorf("waiting for files that change all the time: %s. Leave out by --exclude what the code does not need", some(slices.Concat(changed, gone)))
 	}
 	return nil
 }

@@ -29,7 +29,8 @@ func Find(ctx context.Context, c client.Reader, namespace string, name Name) (*F
 	return led(ctx, c, kind, job)
 }
 
-// led returns the family of a job, or of the training job that owns it. An owner of a kind that the user may not read is passed over.
+// led returns the family of a job, or of the training job that owns it. An owner is passed over that is gone, whose kind is gone, or that the user may
+// not read.
 func led(ctx context.Context, c client.Reader, kind *Kind, job client.Object) (*Family, error) {
 	owner := ownerOf(job)
 	if owner == nil {
@@ -45,7 +46,7 @@ func led(ctx context.Context, c client.Reader, kind *Kind, job client.Object) (*
 	switch {
 	case err == nil && of.GetUID() == owner.UID:
 		return family(ctx, c, its, of)
-	case known && err != nil:
+	case known && err != nil && !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err) && !meta.IsNoMatchError(err):
 		return nil, err
 	default:
 		return family(ctx, c, kind, job)

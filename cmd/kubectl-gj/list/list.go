@@ -27,7 +27,7 @@ type Row struct {
 	Phase v1beta1.JobPhase `json:"phase,omitempty"`
 	// Running is how many replicas run, of those that have not finished, as in 3/4; of a job that is over how many were left, as in "2 left".
 	Running string `json:"running,omitempty"`
-	// Restarts are those that a limit counts; Disruptions are replicas that something outside the job ended; Excepted are restarts that rules do not count.
+	// Restarts are those that a limit counts; Disruptions are replicas that something outside the job ended; Excepted are restarts excepted by rules.
 	Restarts    int32 `json:"restarts"`
 	Disruptions int32 `json:"disruptions"`
 	Excepted    int32 `json:"excepted"`

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -78,13 +77,10 @@ func templateOf(f *jobs.Family, pod *corev1.Pod) *corev1.PodTemplateSpec {
 	return &corev1.PodTemplateSpec{Spec: pod.Spec}
 }
 
-// Replica returns what the pod's replica is called.
+// Replica returns what the pod's replica is called; the name of the pod if the job names none so.
 func (f Failure) Replica(of *jobs.Family) string {
-	for i := range of.GenericJob.Spec.ReplicaSpecs {
-		t := of.GenericJob.Spec.ReplicaSpecs[i].Type
-		if at := strings.LastIndex(f.Pod, "-"+t+"-"); at >= 0 && isRankOf(t, f.Pod[at+1:]) {
-			return f.Pod[at+1:]
-		}
+	if replicaType, rank, ok := jobs.ReplicaOf(of.GenericJob, f.Pod); ok {
+		return fmt.Sprintf("%s-%d", replicaType, rank)
 	}
 	return f.Pod
 }

@@ -82,7 +82,7 @@ func (r row) height() float64 {
 }
 
 // stacked are the states of replicas from the bottom of a band to its top.
-var stacked = []state{stateRunning, stateRan, stateBarrier, statePending, stateStopping, stateLost}
+var stacked = []state{stateRunning, stateEarlier, stateRan, stateBarrier, statePending, stateStopping, stateLost}
 
 // share is the part of a band, from below to above, that is in a state in the slots from one to another.
 type share struct {

@@ -67,8 +67,8 @@ func (in *Input) progress() Progress {
 	}
 	s := in.Steps
 	out.Source = fmt.Sprintf("From the log of %s, in which %d lines tell progress.", s.Replica, len(s.Points))
-	if s.Points[len(s.Points)-1].Run > 0 {
-		out.Source += " Where code went on from a checkpoint, steps begin anew: each run has a line of its own."
+	if runs := s.Points[len(s.Points)-1].Run + 1; runs > 1 {
+		out.Source += " Where code went on from a checkpoint, steps begin anew: each run has a line of its own" + drawn(runs) + "."
 	}
 	if s.Cut {
 		out.Source += " The log was longer, or reading it ended early."
@@ -157,11 +157,19 @@ func (c *chart) fit(runs [][]at) bool {
 // mostRuns is how many runs have a line of their own: of more, the last ones. A file of many restarts stays small.
 const mostRuns = 30
 
+// drawn says how many of so many runs are drawn; "" if all are.
+func drawn(runs int) string {
+	if runs <= mostRuns {
+		return ""
+	}
+	return fmt.Sprintf(", of %d the last %d", runs, mostRuns)
+}
+
 // draw draws the curves.
 func (c *chart) draw(runs [][]at, x scale) {
 	y := newScale(c.low.y, c.high.y, 5)
 	c.YTicks = y.ticks(c.Bottom, -chartTall)
-	c.Desc = fmt.Sprintf("%s: %s from %s to %s, in %s.", c.Title, c.YName, numeral(c.low.y, y.step/100), numeral(c.high.y, y.step/100), plural.Count(len(runs), "run"))
+	c.Desc = fmt.Sprintf("%s: %s from %s to %s, in %s.", c.Title, c.YName, numeral(c.low.y, y.step/100), numeral(c.high.y, y.step/100), plural.Count(len(runs), "run")+drawn(len(runs)))
 	first := max(0, len(runs)-mostRuns)
 	for i, run := range runs[first:] {
 		line := Line{Is: []string{"solid", "dashed", "dotted"}[(first+i)%3], Title: fmt.Sprintf("run %d", first+i+1)}

@@ -23,6 +23,7 @@ const stateUnknown state = "unknown"
 const (
 	stateRunning  state = "running"
 	stateRan      state = "ran"
+	stateEarlier  state = "earlier"
 	statePending  state = "pending"
 	stateBarrier  state = "barrier"
 	stateStopping state = "stopping"

@@ -17,6 +17,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/list"
 	"github.com/genericjob/genericjob/kernel/kerneltest"
+	"github.com/genericjob/genericjob/kernel/spec"
 )
 
 // apiserver has so many events about a job, and hands out the oldest first, as many as it is asked for.
@@ -124,7 +125,7 @@ func TestBadgesOfOneReplicaThatAreNear(t *testing.T) {
 	in := night(t)
 	in.Family.GenericJob.Status.Failures = nil
 	for i := range 3 {
-		in.Family.GenericJob.Status.Failures = append(in.Family.GenericJob.Status.Failures, v1beta1.ReplicaFailure{Pod: "x-worker-0", Time: &metav1.Time{Time: kerneltest.At(time.Hour + time.Duration(i)*time.Second)}})
+		in.Family.GenericJob.Status.Failures = append(in.Family.GenericJob.Status.Failures, v1beta1.ReplicaFailure{Pod: spec.PodName(in.Family.GenericJob, "worker", 0), Time: &metav1.Time{Time: kerneltest.At(time.Hour + time.Duration(i)*time.Second)}})
 	}
 	text := pageOf(t, in)
 	require.NotContains(t, text, "3 replicas failed")

@@ -79,7 +79,7 @@ func (p *Page) facts(in *Input) {
 	}
 	add("Counted restarts", unlessZero(s.BackoffCount))
 	add("Disruptions", unlessZero(s.DisruptionCount))
-	add("Restarts that rules except", unlessZero(s.ExceptedCount))
+	add("Restarts excepted by rules", unlessZero(s.ExceptedCount))
 	if in.Family.GenericJob != nil && in.Family.GenericJob.Spec.RestartScope == v1beta1.RestartScopeJob {
 		add("Job attempt", fmt.Sprint(s.JobAttempt))
 	}

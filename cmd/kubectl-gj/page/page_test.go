@@ -25,6 +25,7 @@ import (
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/list"
 	"github.com/genericjob/genericjob/kernel/kerneltest"
+	"github.com/genericjob/genericjob/kernel/spec"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files, and the picture of the README")
@@ -138,7 +139,7 @@ func TestWhatTenantsWriteIsNoMarkup(t *testing.T) {
 	for _, pod := range in.Family.Pods {
 		pod.Spec.NodeName, pod.Status.Reason = attack, attack
 	}
-	in.History = &v1beta1.History{Earlier: []v1beta1.HistorySum{{Kind: v1beta1.HistoryKind(attack), Count: 1}}, Entries: []v1beta1.HistoryEntry{{Kind: v1beta1.HistoryFailure, Begin: metav1.NewTime(kerneltest.At(time.Hour)), Pod: "x-worker-1",
+	in.History = &v1beta1.History{Earlier: []v1beta1.HistorySum{{Kind: v1beta1.HistoryKind(attack), Count: 1}}, Entries: []v1beta1.HistoryEntry{{Kind: v1beta1.HistoryFailure, Begin: metav1.NewTime(kerneltest.At(time.Hour)), Pod: spec.PodName(in.Family.GenericJob, "worker", 1),
 		Node: attack, Cause: attack, Message: attack}, {Kind: v1beta1.HistoryKind(attack), Begin: metav1.NewTime(kerneltest.At(2 * time.Hour)), Pod: attack, Message: attack}}}
 	in.Events = []corev1.Event{{Type: attack, Reason: attack, Message: attack}}
 	in.Steps.Replica = attack
@@ -169,7 +170,7 @@ func thousand(n int) *Input {
 		pods = append(pods, *pod)
 	}
 	for rank := range 5 {
-		job.Status.Failures = append(job.Status.Failures, v1beta1.ReplicaFailure{Pod: fmt.Sprintf("job-x-worker-%d", rank*99), Time: &metav1.Time{Time: kerneltest.At(time.Hour)}})
+		job.Status.Failures = append(job.Status.Failures, v1beta1.ReplicaFailure{Pod: spec.PodName(job, "worker", rank*99), Time: &metav1.Time{Time: kerneltest.At(time.Hour)}})
 	}
 	return &Input{Family: jobs.NewFamily(jobs.ByKind(v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob)), job, job, pods), Now: kerneltest.At(2 * time.Hour)}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
@@ -113,6 +114,40 @@ func TestAReplicaThatRestartsInPlace(t *testing.T) {
 	grace := int64(30)
 	pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = &metav1.Time{Time: minute(100)}, &grace
 	require.Equal(t, []state{statePending, stateRunning, stateBarrier, stateRunning, stateStopping}, spans())
+}
+
+// Of the runs of a container its pod tells the present one, and the one before. Its pod is there: nobody knows when the others ran.
+func TestEarlierRunsOfAPodThatIsThere(t *testing.T) {
+	in := thousand(1)
+	pod := in.Family.Pods[0]
+	c := &pod.Status.ContainerStatuses[0]
+	c.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(minute(60))}}
+	c.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{StartedAt: metav1.NewTime(minute(40)), FinishedAt: metav1.NewTime(minute(50)), ExitCode: 1}
+	from, to := in.window()
+	for restarts, want := range map[int32]state{1: statePending, 3: stateEarlier} {
+		c.RestartCount = restarts
+		spans := paint(in.pod(pod, from, to), from, to)
+		require.Equal(t, want, spans[len(spans)-4].is)
+		require.Equal(t, minute(40), spans[len(spans)-4].to)
+		require.Equal(t, stateRunning, spans[len(spans)-3].is)
+	}
+	c.RestartCount = 3
+	require.Contains(t, pageOf(t, in), ">earlier runs, of which no times are kept<")
+	require.NotContains(t, pageOf(t, in), "its pod is gone")
+}
+
+func TestOfManyRunsTheLastAreDrawn(t *testing.T) {
+	in := night(t)
+	for runs, want := range map[int]string{2: "each run has a line of its own.", mostRuns: "each run has a line of its own.", mostRuns + 1: "each run has a line of its own, of 31 the last 30."} {
+		in.Steps = &Steps{Replica: "worker-0"}
+		for i := range runs {
+			in.Steps.Points = append(in.Steps.Points, Point{At: in.Now, Step: 1, Loss: 1, Told: true, Run: i})
+		}
+		p := in.progress()
+		require.Contains(t, p.Source, want)
+		require.Len(t, p.Charts[0].Lines, min(runs, mostRuns))
+		require.Equal(t, runs > mostRuns, strings.Contains(p.Charts[0].Desc, "in 31 runs, of 31 the last 30."))
+	}
 }
 
 func TestStepsOfALog(t *testing.T) {

@@ -42,7 +42,7 @@ func (in *Input) replicas(lane []span, from, to time.Time) []replica {
 	for _, b := range branches(tree.Of(f, in.Now)) {
 		at := strings.LastIndexByte(b.Replica, '-')
 		rank, err := strconv.Atoi(b.Replica[at+1:])
-		if err != nil || b.Why == "scaled away" {
+		if err != nil || b.ScaledDown {
 			continue
 		}
 		r := replica{name: b.Replica, of: b.Replica[:at], rank: rank, now: b.Phase, node: b.Node, why: b.Why, badges: badges[b.Replica]}
@@ -95,9 +95,9 @@ func (in *Input) pod(pod *corev1.Pod, from, to time.Time) []span {
 	layers := []span{{created, to, statePending}}
 	over := podstate.IsOver(pod)
 	status := containerOf(pod)
-	if pod.Status.StartTime != nil && status != nil && status.RestartCount > 1 { // of its earlier runs the last is known
+	if pod.Status.StartTime != nil && status != nil && status.RestartCount > 1 { // of its earlier runs only the last has its times
 		if last := status.LastTerminationState.Terminated; last != nil {
-			layers = append(layers, span{pod.Status.StartTime.Time, last.StartedAt.Time, stateRan})
+			layers = append(layers, span{pod.Status.StartTime.Time, last.StartedAt.Time, stateEarlier})
 		}
 	}
 	end := created

@@ -282,6 +282,7 @@ var states = []struct {
 	{stateUnknown, "not known"},
 	{stateRunning, "its container runs"},
 	{stateRan, "all ran or had finished; its pod is gone"},
+	{stateEarlier, "earlier runs, of which no times are kept"},
 	{statePending, "waits for a node, an image or its start"},
 	{stateBarrier, "waits at the barrier for the others"},
 	{stateStopping, "is asked to stop"},

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -12,23 +13,30 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/tree"
 	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/spec"
 )
 
 // Row is a job, or a replica.
 type Row struct {
 	Namespace string `json:"namespace"`
-	// Name is kind and name of a job, or type and rank of a replica.
+	// Name is how commands call a job, as in pj/mnist, or type and rank of a replica.
 	Name string `json:"name"`
 	// Restarts are those that a limit counts.
 	Restarts int32 `json:"restarts"`
-	// Disruptions are the replicas of a job that something outside it ended; Excepted are its restarts that rules do not count.
+	// Disruptions are the replicas of a job that something outside it ended; Excepted are its restarts excepted by rules.
 	Disruptions int32 `json:"disruptions,omitempty"`
 	Excepted    int32 `json:"excepted,omitempty"`
-	// Uncounted are the starts of a replica's own that no limit counts.
+	// WithJob are the starts of the whole job that are not among a replica's Restarts.
+	WithJob int32 `json:"withJob,omitempty"`
+	// Uncounted are the starts of a replica alone that no limit counts.
 	Uncounted int32 `json:"uncounted,omitempty"`
-	// Worst is the replica of a job that was started again most often.
+	// More are the starts of a replica of which the status does not tell what they were. PerhapsMore says that there may have been others.
+	More        int32 `json:"more,omitempty"`
+	PerhapsMore bool  `json:"perhapsMore,omitempty"`
+	// Worst is the replica of a job that was started again most often, and how often; empty if that is not known.
 	Worst string `json:"worst,omitempty"`
 	// Step and Loss are the last that the code of a job told.
 	Step *int64 `json:"step,omitempty"`
@@ -38,23 +46,20 @@ type Row struct {
 	Time *metav1.Time `json:"time,omitempty"`
 }
 
+// starts returns how often a replica was started again, as far as is known.
+func (r Row) starts() int32 { return r.Restarts + r.WithJob + r.Uncounted + r.More }
+
 // Jobs returns the rows of jobs, those with most restarts first. Jobs of which nothing was ever started again are left out.
 func Jobs(list []v1beta1.GenericJob) []Row {
-	var rows []Row
+	rows := []Row{} // in JSON, an empty list is not null
 	for i := range list {
 		job := &list[i]
-		if job.Status.BackoffCount+job.Status.DisruptionCount+job.Status.ExceptedCount == 0 {
+		replicas := Replicas(job)
+		if job.Status.BackoffCount+job.Status.DisruptionCount+job.Status.ExceptedCount == 0 && len(replicas) == 0 {
 			continue
 		}
-		kind := v1beta1.KindGenericJob
-		if owner := metav1.GetControllerOf(job); owner != nil {
-			kind = owner.Kind
-		}
-		row := Row{Namespace: job.Namespace, Name: kind + "/" + job.Name,
+		row := Row{Namespace: job.Namespace, Name: jobs.AddressOf(job), Worst: worst(replicas),
 			Restarts: job.Status.BackoffCount, Disruptions: job.Status.DisruptionCount, Excepted: job.Status.ExceptedCount}
-		if replicas := Replicas(job); len(replicas) > 0 {
-			row.Worst = fmt.Sprintf("%s (%d)", replicas[0].Name, replicas[0].Restarts+replicas[0].Uncounted)
-		}
 		if p := job.Status.Progress; p != nil {
 			row.Step, row.Loss = p.Step, p.Loss
 		}
@@ -66,84 +71,182 @@ func Jobs(list []v1beta1.GenericJob) []Row {
 	return sorted(rows)
 }
 
-// Replicas returns the rows of a job's replicas that were started again by themselves, those with most restarts first. A ledger that cannot be read has none: it
+// worst names the replica that was started again most often, as in worker-1 (6). If others were as often, it says how many.
+func worst(replicas []Row) string {
+	if len(replicas) == 0 {
+		return ""
+	}
+	most := slices.MaxFunc(replicas, func(a, b Row) int { return cmp.Compare(a.starts(), b.starts()) }) // the first of several
+	others := 0
+	for _, r := range replicas {
+		if r.starts() == most.starts() && r.Name != most.Name {
+			others++
+		}
+	}
+	switch {
+	case most.starts() == 0:
+		return ""
+	case others > 0:
+		return fmt.Sprintf("%s and %d more (%d each)", most.Name, others, most.starts())
+	default:
+		return fmt.Sprintf("%s (%d)", most.Name, most.starts())
+	}
+}
+
+// Replicas returns the rows of a job's replicas that were started again, those with most restarts first. A ledger that cannot be read has none: it
 // may name any number of ranks.
 func Replicas(job *v1beta1.GenericJob) []Row {
-	var rows []Row
-	if _, err := ledger.Load(job); err != nil {
-		return nil
+	rows := []Row{}
+	l, err := ledger.Load(job)
+	if err != nil {
+		return rows
 	}
-	for _, l := range job.Status.Ledger {
-		for _, r := range l.Replicas {
-			for rank := r.Rank; rank <= max(r.Rank, r.LastRank); rank++ {
-				row := Row{Namespace: job.Namespace, Name: fmt.Sprintf("%s-%d", l.Type, rank), Restarts: r.Restarts, Uncounted: max(0, r.Attempt-r.Restarts)}
-				for _, failure := range job.Status.Failures {
-					if hasSuffix(failure.Pod, row.Name) {
-						row.Last, row.Time = tree.Describe(failure), failure.Time
-					}
-				}
-				rows = append(rows, row)
+	failures := lastFailures(job)
+	for replicaType, ranks := range ranksOf(job, l.Ledger) {
+		account := l.Account(replicaType)
+		for rank := range ranks {
+			s := l.Starts(account, rank)
+			if s.All() == 0 && !s.PerhapsMore {
+				continue
 			}
+			row := Row{Namespace: job.Namespace, Name: fmt.Sprintf("%s-%d", replicaType, rank),
+				Restarts: s.Restarts, WithJob: s.WithJob, Uncounted: s.Uncounted, More: s.More, PerhapsMore: s.PerhapsMore}
+			if failure, ok := failures[row.Name]; ok {
+				row.Last, row.Time = tree.Describe(failure), failure.Time
+			}
+			rows = append(rows, row)
 		}
 	}
 	return sorted(rows)
 }
 
-// hasSuffix reports whether a pod's name ends with a replica's.
-func hasSuffix(pod, replica string) bool {
-	n := len(pod) - len(replica)
-	return n > 0 && pod[n-1] == '-' && pod[n:] == replica
+// ranksOf returns, of each type, the ranks of which something may be told: those that the ledger names, and all of the job if it was started over.
+func ranksOf(job *v1beta1.GenericJob, l *ledger.Ledger) map[string]map[int]bool {
+	out := map[string]map[int]bool{}
+	add := func(replicaType string, from, to int) {
+		if out[replicaType] == nil {
+			out[replicaType] = map[int]bool{}
+		}
+		for rank := from; rank <= to; rank++ {
+			out[replicaType][rank] = true
+		}
+	}
+	for _, t := range job.Status.Ledger {
+		for _, r := range t.Replicas {
+			add(t.Type, int(r.Rank), int(max(r.Rank, r.LastRank)))
+		}
+	}
+	for _, a := range l.Accounts() {
+		if l.JobAttempt() > 0 {
+			add(a.Type, 0, min(a.N, spec.MaxAllReplicas)-1) // a spec may ask for more, and is invalid then
+		}
+	}
+	return out
 }
 
+// lastFailures returns the last failure of each replica that the status knows.
+func lastFailures(job *v1beta1.GenericJob) map[string]v1beta1.ReplicaFailure {
+	out := map[string]v1beta1.ReplicaFailure{}
+	for _, failure := range job.Status.Failures {
+		if replicaType, rank, ok := jobs.ReplicaOf(job, failure.Pod); ok {
+			out[fmt.Sprintf("%s-%d", replicaType, rank)] = failure
+		}
+	}
+	return out
+}
+
+// sorted sorts rows by restarts, then by what else they count, in the order of the columns.
 func sorted(rows []Row) []Row {
 	slices.SortFunc(rows, func(a, b Row) int {
-		return cmp.Or(cmp.Compare(b.Restarts, a.Restarts), cmp.Compare(b.Disruptions, a.Disruptions), cmp.Compare(b.Excepted, a.Excepted), cmp.Compare(b.Uncounted, a.Uncounted),
-			cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(b.Restarts, a.Restarts), cmp.Compare(b.Disruptions, a.Disruptions), cmp.Compare(b.Excepted, a.Excepted),
+			cmp.Compare(b.WithJob, a.WithJob), cmp.Compare(b.Uncounted, a.Uncounted), cmp.Compare(b.More, a.More),
+			cmp.Compare(a.Namespace, b.Namespace), compareNames(a.Name, b.Name))
 	})
 	return rows
 }
 
+// compareNames compares names, and ranks behind equal ones as numbers.
+func compareNames(a, b string) int {
+	typeA, rankA := cutRank(a)
+	typeB, rankB := cutRank(b)
+	return cmp.Or(cmp.Compare(typeA, typeB), cmp.Compare(rankA, rankB), cmp.Compare(a, b))
+}
+
+// cutRank cuts a name at its rank; 0 if it has none.
+func cutRank(name string) (string, int) {
+	at := strings.LastIndexByte(name, '-')
+	rank, err := strconv.Atoi(name[at+1:])
+	if at < 0 || err != nil {
+		return name, 0
+	}
+	return name[:at], rank
+}
+
 // TableOfJobs returns a table of jobs. With all, it has their namespaces; steps and losses, if any code told some.
 func TableOfJobs(rows []Row, all bool, now time.Time) [][]string {
-	t := table(rows, []string{"RESTARTS", "DISRUPTIONS", "EXCEPTED"}, func(r Row) []int32 { return []int32{r.Restarts, r.Disruptions, r.Excepted} }, now)
-	if all {
-		t[0] = append([]string{"NAMESPACE"}, t[0]...)
-		for i, r := range rows {
-			t[i+1] = append([]string{r.Namespace}, t[i+1]...)
-		}
-	}
-	return t
-}
-
-// TableOfReplicas returns a table of replicas.
-func TableOfReplicas(rows []Row, now time.Time) [][]string {
-	return table(rows, []string{"RESTARTS", "NOT COUNTED"}, func(r Row) []int32 { return []int32{r.Restarts, r.Uncounted} }, now)
-}
-
-// table returns a table of rows, which begins with the names of its columns. Some of these are for counts.
-func table(rows []Row, counts []string, of func(Row) []int32, now time.Time) [][]string {
 	tell := slices.ContainsFunc(rows, func(r Row) bool { return r.Step != nil || r.Loss != "" })
-	line := func(name string, counts []string, step, loss, worst, last, ago string) []string {
-		cells := append([]string{name}, counts...)
-		if tell {
-			cells = append(cells, step, loss)
-		}
-		return append(cells, worst, strings.Join(strings.Fields(last), " "), ago) // the words of code may be of several lines
+	columns := []column{
+		{"NAMESPACE", all, func(r Row) string { return r.Namespace }},
+		{"NAME", true, func(r Row) string { return r.Name }},
+		{"RESTARTS", true, func(r Row) string { return fmt.Sprint(r.Restarts) }},
+		{"DISRUPTIONS", true, func(r Row) string { return fmt.Sprint(r.Disruptions) }},
+		{"EXCEPTED", true, func(r Row) string { return fmt.Sprint(r.Excepted) }},
+		{"STEP", tell, step},
+		{"LOSS", tell, func(r Row) string { return r.Loss }},
+		{"WORST", true, func(r Row) string { return r.Worst }},
 	}
-	out := [][]string{line("NAME", counts, "STEP", "LOSS", "WORST", "LAST FAILURE", "AGO")}
-	for _, r := range rows {
-		ago, step := "-", "-"
-		if r.Time != nil {
-			ago = duration.HumanDuration(now.Sub(r.Time.Time))
+	return table(rows, append(columns, ofFailures(now)...))
+}
+
+// TableOfReplicas returns a table of replicas. A column tells starts of which the status does not tell what they were, if there are some.
+func TableOfReplicas(rows []Row, now time.Time) [][]string {
+	unclear := slices.ContainsFunc(rows, func(r Row) bool { return r.More > 0 || r.PerhapsMore })
+	columns := []column{
+		{"NAME", true, func(r Row) string { return r.Name }},
+		{"RESTARTS", true, func(r Row) string { return fmt.Sprint(r.Restarts) }},
+		{"WITH JOB", true, func(r Row) string { return fmt.Sprint(r.WithJob) }},
+		{"NOT COUNTED", true, func(r Row) string { return fmt.Sprint(r.Uncounted) }},
+		{"MORE", unclear, func(r Row) string { return tree.MoreWords(r.More, r.PerhapsMore) }},
+	}
+	return table(rows, append(columns, ofFailures(now)...))
+}
+
+// column is one of a table, which may be left out.
+type column struct {
+	name  string
+	shown bool
+	of    func(Row) string
+}
+
+// ofFailures returns the columns of what failed last.
+func ofFailures(now time.Time) []column {
+	return []column{
+		{"LAST FAILURE", true, func(r Row) string { return strings.Join(strings.Fields(r.Last), " ") }}, // the words of code may be of several lines
+		{"AGO", true, func(r Row) string {
+			if r.Time == nil {
+				return ""
+			}
+			return duration.HumanDuration(now.Sub(r.Time.Time))
+		}},
+	}
+}
+
+func step(r Row) string {
+	if r.Step == nil {
+		return ""
+	}
+	return fmt.Sprint(*r.Step)
+}
+
+// table returns a table of rows, which begins with the names of its columns. What is not known is "-".
+func table(rows []Row, columns []column) [][]string {
+	columns = slices.DeleteFunc(columns, func(c column) bool { return !c.shown })
+	out := make([][]string, len(rows)+1)
+	for _, c := range columns {
+		out[0] = append(out[0], c.name)
+		for i, r := range rows {
+			out[i+1] = append(out[i+1], cmp.Or(c.of(r), "-"))
 		}
-		if r.Step != nil {
-			step = fmt.Sprint(*r.Step)
-		}
-		var numbers []string
-		for _, n := range of(r) {
-			numbers = append(numbers, fmt.Sprint(n))
-		}
-		out = append(out, line(r.Name, numbers, step, cmp.Or(r.Loss, "-"), cmp.Or(r.Worst, "-"), cmp.Or(r.Last, "-"), ago))
 	}
 	return out
 }

@@ -42,7 +42,7 @@ func Fold(b Branch) Branch {
 func same(a, b Branch) bool {
 	typeA, _ := cutRank(a.Replica)
 	typeB, _ := cutRank(b.Replica)
-	return a.Replica != "" && typeA == typeB && a.Phase == b.Phase && a.Restarts == b.Restarts && a.Uncounted == b.Uncounted && a.WithJob == b.WithJob && a.Why == b.Why
+	return a.Replica != "" && typeA == typeB && a.Phase == b.Phase && a.Restarts == b.Restarts && a.Uncounted == b.Uncounted && a.WithJob == b.WithJob && a.More == b.More && a.PerhapsMore == b.PerhapsMore && a.Why == b.Why
 }
 
 // merge makes one line of several.

@@ -84,17 +84,37 @@ func (b Branch) counts() string {
 	if b.Uncounted > 0 {
 		text += fmt.Sprintf(" (+%d not counted)", b.Uncounted)
 	}
+	switch words := MoreWords(b.More, b.PerhapsMore); {
+	case b.More > 0:
+		text += " (+" + words + ")"
+	case words != "":
+		text += " (" + words + ")"
+	}
 	var ofJob []string
 	if b.Disruptions > 0 {
 		ofJob = append(ofJob, fmt.Sprintf("+%d disrupted", b.Disruptions))
 	}
 	if b.Excepted > 0 {
-		ofJob = append(ofJob, fmt.Sprintf("+%d by rules", b.Excepted))
+		ofJob = append(ofJob, fmt.Sprintf("+%d excepted by rules", b.Excepted))
 	}
 	if len(ofJob) > 0 {
 		text += " (" + strings.Join(ofJob, ", ") + ")"
 	}
 	return text
+}
+
+// MoreWords says how many starts there were of which the status does not tell what they were; "" if there were none.
+func MoreWords(n int32, perhapsMore bool) string {
+	switch {
+	case n > 0 && perhapsMore:
+		return fmt.Sprintf("%d or more", n)
+	case n > 0:
+		return fmt.Sprintf("%d more", n)
+	case perhapsMore:
+		return "perhaps more"
+	default:
+		return ""
+	}
 }
 
 // words returns how far a job has come, and why it is not as it should be.

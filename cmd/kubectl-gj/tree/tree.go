@@ -34,13 +34,16 @@ type Branch struct {
 	Node string `json:"node,omitempty"`
 	// Restarts are those that a limit counts.
 	Restarts int32 `json:"restarts"`
-	// Disruptions are the replicas of a job that something outside it ended; Excepted are its restarts that rules do not count.
+	// Disruptions are the replicas of a job that something outside it ended; Excepted are its restarts excepted by rules.
 	Disruptions int32 `json:"disruptions,omitempty"`
 	Excepted    int32 `json:"excepted,omitempty"`
-	// Uncounted are the starts of a replica's own that no limit counts. By what they were made is known of the whole job alone.
+	// Uncounted are the starts of a replica alone that no limit counts. By what they were made is known of the whole job alone.
 	Uncounted int32 `json:"uncounted,omitempty"`
 	// WithJob are the starts of the whole job that are not among a replica's Restarts.
 	WithJob int32 `json:"withJob,omitempty"`
+	// More are the starts of a replica of which the status does not tell what they were. PerhapsMore says that there may have been others.
+	More        int32 `json:"more,omitempty"`
+	PerhapsMore bool  `json:"perhapsMore,omitempty"`
 	// Step and Loss are the last that the code of a job told.
 	Step *int64 `json:"step,omitempty"`
 	// Early says how long before the end of a job that is over that was, as in 27s; empty if that hardly matters.
@@ -50,13 +53,21 @@ type Branch struct {
 	Time string `json:"time,omitempty"`
 	// Why says why it is not as it should be, or was not.
 	Why string `json:"why,omitempty"`
+	// ScaledDown says that its replica was scaled away.
+	ScaledDown bool `json:"scaledDown,omitempty"`
+	// ails says that something is wrong with a pod that runs.
+	ails bool
 	// Branches hang from it.
 	Branches []Branch `json:"branches,omitempty"`
 }
 
 // Of returns the tree of a job.
 func Of(f *jobs.Family, now time.Time) Branch {
-	root := Branch{Name: f.Title(), Phase: cmp.Or(string(f.Phase()), "Unseen"), Why: told(f)}
+	var pods []Branch
+	if f.GenericJob != nil {
+		pods = podsOf(f, now)
+	}
+	root := Branch{Name: f.Title(), Phase: cmp.Or(string(f.Phase()), "Unseen"), Why: told(f, pods)}
 	if f.Job.GetDeletionTimestamp() != nil {
 		root.Phase = "Terminating"
 	}
@@ -69,7 +80,6 @@ func Of(f *jobs.Family, now time.Time) Branch {
 	if s.Progress != nil {
 		root.Step, root.Loss, root.Early = s.Progress.Step, s.Progress.Loss, f.ProgressEarly()
 	}
-	pods := podsOf(f, now)
 	if f.Kind.Framework == nil {
 		root.Branches = pods
 		return root
@@ -94,20 +104,27 @@ func boardOf(f *jobs.Family, board *v1beta1.DependentStatus) Branch {
 }
 
 // told returns what the job's conditions say, if that is more than that all is well.
-func told(f *jobs.Family) string {
-	running := f.Condition(v1beta1.ConditionRunning)
+func told(f *jobs.Family, pods []Branch) string {
 	switch {
 	case f.Is(v1beta1.ConditionBlocked):
 		return f.Condition(v1beta1.ConditionBlocked).Message
 	case f.Is(v1beta1.ConditionFailed):
 		return f.Condition(v1beta1.ConditionFailed).Message
-	case f.Phase() == v1beta1.JobSucceeded, running.Status == "True" && strings.HasPrefix(running.Message, "All pods are running"):
+	case f.Phase() == v1beta1.JobSucceeded, isWell(f, pods):
 		return ""
 	}
 	if pod, event := f.Warning(); pod != nil {
 		return "Waiting for replica " + jobs.Replica(pod) + ": " + Warned(event)
 	}
-	return running.Message
+	return f.Condition(v1beta1.ConditionRunning).Message
+}
+
+// isWell reports whether all replicas run that have not succeeded, and train.
+func isWell(f *jobs.Family, pods []Branch) bool {
+	if !f.Is(v1beta1.ConditionRunning) || strings.HasPrefix(f.Status().Mode, spec.ModeDebug) {
+		return false
+	}
+	return !slices.ContainsFunc(pods, func(b Branch) bool { return b.ails || b.Phase == string(v1beta1.ReplicaFailed) })
 }
 
 // Warned says what an event warns of, and what to do about it.
@@ -127,7 +144,7 @@ func podsOf(f *jobs.Family, now time.Time) (out []Branch) {
 	for i := range replicas.Types {
 		t := &replicas.Types[i]
 		for rank := range t.Pods {
-			b := replica(f, replicas, t, rank, now)
+			b := replica(f, counted.Ledger, replicas, t, rank, now)
 			b.Name, b.Replica = "Pod/"+replicas.Names.Pod(t.Type, rank), fmt.Sprintf("%s-%d", t.Type, rank)
 			if pod := t.Pods[rank]; pod != nil {
 				b.Name, b.Node = "Pod/"+pod.Name, pod.Spec.NodeName
@@ -137,7 +154,7 @@ func podsOf(f *jobs.Family, now time.Time) (out []Branch) {
 	}
 	for _, scaledDown := range replicas.ScaledDown {
 		out = append(out, Branch{Name: "Pod/" + scaledDown.Pod.Name, Replica: jobs.Replica(scaledDown.Pod), Phase: phaseOf(scaledDown.Pod),
-			Node: scaledDown.Pod.Spec.NodeName, Why: "scaled away"})
+			Node: scaledDown.Pod.Spec.NodeName, Why: "scaled away", ScaledDown: true})
 	}
 	return out
 }
@@ -151,9 +168,9 @@ func lost(l *podstate.NotReadyNode) string {
 }
 
 // replica returns the line of a replica.
-func replica(f *jobs.Family, replicas *roster.Roster, t *roster.Type, rank int, now time.Time) Branch {
-	record := recordOf(f.GenericJob, t.Type, rank)
-	b := Branch{Restarts: record.Restarts, Uncounted: max(0, record.Attempt-record.Restarts), WithJob: withJob(f.GenericJob, t, rank, record)}
+func replica(f *jobs.Family, l *ledger.Ledger, replicas *roster.Roster, t *roster.Type, rank int, now time.Time) Branch {
+	starts := l.Starts(t.Account, rank)
+	b := Branch{Restarts: starts.Restarts, Uncounted: starts.Uncounted, WithJob: starts.WithJob, More: starts.More, PerhapsMore: starts.PerhapsMore}
 	pod := t.Pods[rank]
 	switch {
 	case t.HasSucceeded(rank):
@@ -161,9 +178,12 @@ func replica(f *jobs.Family, replicas *roster.Roster, t *roster.Type, rank int, 
 	case t.HasFailed(rank):
 		b.Phase, b.Why = string(v1beta1.ReplicaFailed), lastFailure(f, t, rank)
 	case pod == nil:
-		b.Phase, b.Why = absent(f, record, now)
+		wait, _ := l.Delay(t.Account, rank, now)
+		b.Phase, b.Why = absent(f, wait, now)
 	case pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil:
-		b.Phase, b.Why = phaseOf(pod), cmp.Or(lost(replicas.NotReadyNode(t, rank)), t.Pod(rank).StillRunsSentence(), before(f, pod, b))
+		b.Phase, b.Why = phaseOf(pod), cmp.Or(lost(replicas.NotReadyNode(t, rank)), t.Pod(rank).StillRunsSentence())
+		b.ails = b.Why != ""
+		b.Why = cmp.Or(b.Why, before(f, pod, b))
 	case podstate.IsOver(pod):
 		b.Phase, b.Why = phaseOf(pod), lastFailure(f, t, rank)
 	default:
@@ -178,29 +198,16 @@ func replica(f *jobs.Family, replicas *roster.Roster, t *roster.Type, rank int, 
 	return b
 }
 
-// withJob returns how often a replica was started over with all others, beyond the restarts that are its own. Who has finished in place is a member
-// of no later attempt, and nobody knows of how many it was one.
-func withJob(job *v1beta1.GenericJob, t *roster.Type, rank int, own v1beta1.RankRecord) int32 {
-	switch {
-	case job.Spec.RestartScope != v1beta1.RestartScopeJob, job.Spec.RestartStrategy == v1beta1.RestartInPlace && t.HasSucceeded(rank):
-		return 0
-	case t.Auxiliary: // its own restarts are no attempts of the job
-		return job.Status.JobAttempt
-	default:
-		return max(0, job.Status.JobAttempt-own.Restarts)
-	}
-}
-
 // absent returns what there is to say of a replica without a pod.
-func absent(f *jobs.Family, record v1beta1.RankRecord, now time.Time) (phase, why string) {
+func absent(f *jobs.Family, wait time.Duration, now time.Time) (phase, why string) {
 	s := &f.GenericJob.Status
 	switch {
 	case s.CompletionTime != nil:
 		return string(v1beta1.ReplicaDeleted), ""
 	case f.GenericJob.Spec.RunMode.Pauses():
 		return string(v1beta1.JobPaused), ""
-	case record.NotBefore != nil && record.NotBefore.After(now):
-		return string(v1beta1.ReplicaCreating), "starts again at " + record.NotBefore.UTC().Format(time.TimeOnly) + " UTC"
+	case wait > 0:
+		return string(v1beta1.ReplicaCreating), "starts again at " + now.Add(wait).UTC().Format(time.TimeOnly) + " UTC"
 	default:
 		return string(v1beta1.ReplicaCreating), ""
 	}
@@ -239,19 +246,6 @@ func failureOf(f *jobs.Family, pod string) *v1beta1.ReplicaFailure {
 		}
 	}
 	return nil
-}
-
-// recordOf returns what the ledger says of a replica that was replaced.
-func recordOf(job *v1beta1.GenericJob, replicaType string, rank int) v1beta1.RankRecord {
-	for _, l := range job.Status.Ledger {
-		i := slices.IndexFunc(l.Replicas, func(r v1beta1.RankRecord) bool {
-			return int(r.Rank) <= rank && rank <= int(max(r.Rank, r.LastRank))
-		})
-		if l.Type == replicaType && i >= 0 {
-			return l.Replicas[i]
-		}
-	}
-	return v1beta1.RankRecord{}
 }
 
 // phaseOf returns the phase of a pod as kubectl shows it.

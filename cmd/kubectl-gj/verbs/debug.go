@@ -77,7 +77,7 @@ func (p *program) switchDebug(c *cobra.Command, s *session, f *jobs.Family, d de
 		does = "going back to training"
 	}
 	if !debugs || d.off || d.skipInit {
-		err := p.patch(c, s, f, does, func(f *jobs.Family) (client.Patch, error) { return edit.Debug(f, !d.off, d.skipInit) })
+		err := p.patch(c.Context(), s, f, does, func(f *jobs.Family) (client.Patch, error) { return edit.Debug(f, !d.off, d.skipInit) })
 		if err != nil {
 			return err
 		}

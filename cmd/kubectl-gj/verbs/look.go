@@ -29,7 +29,7 @@ func (p *program) tree() *cobra.Command {
 	c := &cobra.Command{
 		Use:               "tree NAME",
 		Short:             "Show a job, its GenericJob and its pods: phase, node, restarts, why",
-		Long:              "Shows a job, its GenericJob and its pods, each with its phase, node and restarts, and why it is as it is.\nRESTARTS of a pod are those of its replica that a limit counts. Where a failure starts all replicas over, in their pods or in new ones,\n(+2 with the job) are starts of the whole job that are not among RESTARTS. (+1 not counted) are other starts of that replica.\nOf a job (+1 disrupted, +2 by rules) are replicas that something outside it ended, and restarts that rules do not count.\nIn a job of more than 20 pods neighbours of which the same is to be said share a line.",
+		Long:              treeHelp,
 		Example:           examples("tree mnist", "tree pj/mnist -w", "tree mnist -o json"),
 		Args:              args(1, 1, "the NAME of a job"),
 		ValidArgsFunction: p.names,
@@ -123,8 +123,8 @@ func (p *program) top() *cobra.Command {
 	var o output
 	c := &cobra.Command{
 		Use:               "top [NAME]",
-		Short:             "Sort jobs, or the replicas of one, by their restarts",
-		Long:              "Sorts the jobs of a namespace by how often their replicas were started again, or the replicas of one job.\nThose that never were are left out.",
+		Short:             "Sort jobs, or the replicas of one, by their restarts, not by CPU",
+		Long:              topHelp,
 		Example:           examples("top", "top -A", "top mnist"),
 		Args:              args(0, 1, "the NAME of a job, or none for all"),
 		ValidArgsFunction: p.names,

@@ -38,6 +38,11 @@ Exit codes of all verbs:
   130  Ctrl-C
 With debug --shell the command's own code is passed on.`
 
+const rootHelp = `Looks into training jobs, and steers them: GenericJob, PyTorchTrainingJob, TensorFlowTrainingJob, and Kubeflow's TFJob, PyTorchJob,
+XGBoostJob, PaddleJob, JAXJob and MPIJob.
+A job is called by its NAME, or by KIND/NAME where several kinds have that name: gj, pj, tj, tfjob, pytorchjob, ..., or a kind of a TrainingFramework.
+` + codes
+
 // program is what all verbs share.
 type program struct {
 	// IOStreams show control characters instead of having a terminal obey them.
@@ -55,7 +60,7 @@ func New(streams genericiooptions.IOStreams) *cobra.Command {
 		Use:           "kubectl-gj",
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl gj"},
 		Short:         "Looks into training jobs, and steers them",
-		Long:          "Looks into training jobs, and steers them: GenericJob, PyTorchTrainingJob, TensorFlowTrainingJob, and Kubeflow's TFJob, PyTorchJob, XGBoostJob, PaddleJob, JAXJob and MPIJob.\nA job is called by its NAME, or by KIND/NAME where several kinds have that name: gj, pj, tj, tfjob, pytorchjob, ..., or a kind of a TrainingFramework.\n" + codes,
+		Long:          rootHelp,
 		Example:       examples("list", "tree mnist -w", "why mnist", "logs mnist -f", "wait mnist --timeout=1h && echo trained"),
 		SilenceErrors: true,
 		SilenceUsage:  true,

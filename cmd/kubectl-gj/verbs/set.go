@@ -67,7 +67,7 @@ func (p *program) setEnv(s *setting) *cobra.Command {
 	return &cobra.Command{
 		Use:               "env NAME KEY=VALUE... KEY-...",
 		Short:             "Set variables of a job's containers, or remove some",
-		Long:              "Sets variables of the containers that train; KEY- removes one. A value that came from a Secret or a field is replaced.\nVariables that the operator sets, as RANK, win over these.",
+		Long:              setEnvHelp,
 		Example:           examples("set env mnist LR=0.1 NCCL_DEBUG=INFO", "set env mnist NCCL_DEBUG- --dry-run"),
 		Args:              args(2, 1000, "the NAME of a job and variables"),
 		ValidArgsFunction: p.names,
@@ -137,5 +137,5 @@ func (p *program) apply(c *cobra.Command, s *session, f *jobs.Family, patch clie
 	case "server":
 		does, options = "edited (server dry run)", []client.PatchOption{client.DryRunAll}
 	}
-	return p.patch(c, s, f, does, func(*jobs.Family) (client.Patch, error) { return patch, nil }, options...)
+	return p.patch(c.Context(), s, f, does, func(*jobs.Family) (client.Patch, error) { return patch, nil }, options...)
 }

@@ -22,12 +22,7 @@ func TestAnApiserverThatDoesNotAnswerIsNoTimeoutOfWait(t *testing.T) {
 	}))
 	defer server.Close()
 	defer close(over)
-	dir, err := os.MkdirTemp("", "silent") // t.TempDir fails if discovery, which is left behind, still writes its cache there
-	require.NoError(t, err)
-	defer func() { _ = os.RemoveAll(dir) }()
-	s := &space{t: t, ns: "ns", kubeconfig: filepath.Join(dir, "kubeconfig")}
-	require.NoError(t, os.WriteFile(s.kubeconfig, fmt.Appendf(nil, "{apiVersion: v1, kind: Config, current-context: c, "+
-		"contexts: [{name: c, context: {cluster: c, user: u}}], users: [{name: u}], clusters: [{name: c, cluster: {server: %q}}]}", server.URL), 0o600))
+	s := userOf(t, server)
 	for _, flags := range [][]string{{}, {"--timeout=2h"}} {
 		_, problem, code := s.types(append([]string{"wait", "gj/mnist", "--request-timeout=200ms"}, flags...)...)
 		require.Equal(t, 4, code, problem)
@@ -38,4 +33,53 @@ func TestAnApiserverThatDoesNotAnswerIsNoTimeoutOfWait(t *testing.T) {
 		require.Equal(t, 3, code, problem)
 		require.Contains(t, problem, "timed out after 200ms: find "+name+": the cluster does not answer")
 	}
+}
+
+// userOf returns a user of an apiserver that is none of the suite's.
+func userOf(t *testing.T, server *httptest.Server) *space {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "silent") // t.TempDir fails if discovery, which is left behind, still writes its cache there
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	s := &space{t: t, ns: "ns", kubeconfig: filepath.Join(dir, "kubeconfig")}
+	require.NoError(t, os.WriteFile(s.kubeconfig, fmt.Appendf(nil, "{apiVersion: v1, kind: Config, current-context: c, "+
+		"contexts: [{name: c, context: {cluster: c, user: u}}], users: [{name: u}], clusters: [{name: c, cluster: {server: %q}}]}", server.URL), 0o600))
+	return s
+}
+
+// An admission webhook may hold a write, and no read. --timeout bounds that, too.
+func TestPauseEndsWithItsTimeWhoeverHoldsTheWrite(t *testing.T) {
+	const group = "/apis/batch.tensorstack.dev"
+	const named = `{"kind": "APIGroup", "apiVersion": "v1", "name": "batch.tensorstack.dev", "versions": [{"groupVersion": "batch.tensorstack.dev/v1beta1", "version": "v1beta1"}]}`
+	answers := map[string]string{
+		"/api":                         `{"kind": "APIVersions", "versions": ["v1"]}`,
+		"/apis":                        `{"kind": "APIGroupList", "apiVersion": "v1", "groups": [` + named + `]}`,
+		group:                          named,
+		group + "/v1beta1":             `{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "batch.tensorstack.dev/v1beta1", "resources": [{"name": "genericjobs", "namespaced": true, "kind": "GenericJob"}]}`,
+		"/api/v1":                      `{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "v1", "resources": [{"name": "pods", "namespaced": true, "kind": "Pod"}, {"name": "events", "namespaced": true, "kind": "Event"}]}`,
+		"/api/v1/namespaces/ns/pods":   `{"kind": "PodList", "apiVersion": "v1", "items": []}`,
+		"/api/v1/namespaces/ns/events": `{"kind": "EventList", "apiVersion": "v1", "items": []}`,
+		group + "/v1beta1/namespaces/ns/genericjobs/mnist": `{"kind": "GenericJob", "apiVersion": "batch.tensorstack.dev/v1beta1", "metadata": {"name": "mnist", "namespace": "ns"}, "status": {"phase": "Running"}}`,
+	}
+	over := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer, ok := answers[r.URL.Path]
+		switch {
+		case r.Method == http.MethodPatch:
+			select {
+			case <-r.Context().Done():
+			case <-over:
+			}
+		case ok:
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write([]byte(answer))
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer server.Close()
+	defer close(over)
+	_, problem, code := userOf(t, server).types("pause", "gj/mnist", "--timeout=1s")
+	require.Equal(t, 3, code, problem)
+	require.Contains(t, problem, "timed out after 1s. GenericJob/mnist: ")
 }

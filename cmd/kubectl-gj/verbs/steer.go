@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -35,9 +36,9 @@ func (p *program) pause() *cobra.Command {
 			if err != nil {
 				return timedOut(c.Context(), ctx, err, timeout, s, f)
 			}
-			err = p.patch(c, s, f, "pausing", func(f *jobs.Family) (client.Patch, error) { return edit.Pause(f.Kind, true), nil })
+			err = p.patch(ctx, s, f, "pausing", func(f *jobs.Family) (client.Patch, error) { return edit.Pause(f.Kind, true), nil })
 			if err != nil || !waits {
-				return err
+				return timedOut(c.Context(), ctx, err, timeout, s, f)
 			}
 			if err := await(ctx, s, &f, goals["paused"]); err != nil {
 				return timedOut(c.Context(), ctx, err, timeout, s, f)
@@ -68,12 +69,12 @@ func (p *program) patching(use, short, long, example, does string, edit func(*jo
 			if err != nil {
 				return err
 			}
-			return p.patch(c, s, f, does, edit)
+			return p.patch(c.Context(), s, f, does, edit)
 		},
 	}
 }
 
-func (p *program) patch(c *cobra.Command, s *session, f *jobs.Family, does string, edit func(*jobs.Family) (client.Patch, error), more ...client.PatchOption) error {
+func (p *program) patch(ctx context.Context, s *session, f *jobs.Family, does string, edit func(*jobs.Family) (client.Patch, error), more ...client.PatchOption) error {
 	if f.IsOver() {
 		return exit.Failedf("%s is over: its phase is %s", f.Title(), f.Phase())
 	}
@@ -83,7 +84,7 @@ func (p *program) patch(c *cobra.Command, s *session, f *jobs.Family, does strin
 	}
 	// Strict: a kind that the cluster defines may not have the field.
 	options := append([]client.PatchOption{client.FieldOwner("kubectl-gj"), client.FieldValidation(metav1.FieldValidationStrict)}, more...)
-	if err := s.Patch(c.Context(), f.Job, patch, options...); err != nil {
+	if err := s.Patch(ctx, f.Job, patch, options...); err != nil {
 		return err // the apiserver says which field, and why
 	}
 	fmt.Fprintf(p.ErrOut, "%s %s\n", f.Title(), does)
@@ -112,7 +113,7 @@ func (p *program) scale() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.patch(c, s, f, "scaling to "+args[1], func(f *jobs.Family) (client.Patch, error) {
+			return p.patch(c.Context(), s, f, "scaling to "+args[1], func(f *jobs.Family) (client.Patch, error) {
 				if f.IsDefined() {
 					return nil, exit.Usagef("which field of a %s says how many replicas it has is known to its TrainingFramework alone: edit the job, in a pause", f.Kind.Kind)
 				}

@@ -67,8 +67,8 @@ func (p *program) restart() *cobra.Command {
 	var w code.Work
 	c := &cobra.Command{
 		Use:               "restart NAME",
-		Short:             "Begin the code of a running job again, in its pods",
-		Long:              "Ends the processes of a job in all its pods, and begins them again there, all together.\n\n" + needs,
+		Short:             "Begin the code of a running job again, in its pods; no limit counts that",
+		Long:              restartHelp,
 		Example:           examples("restart mnist", "restart mnist --grace=2s"),
 		Args:              args(1, 1, "the NAME of a job"),
 		ValidArgsFunction: p.names,

@@ -262,29 +262,32 @@ func TestWait(t *testing.T) {
 
 func TestTop(t *testing.T) {
 	s := newSpace(t)
+	require.Equal(t, "[]", strings.TrimSpace(s.sees("top", "-o", "json")))
 	_, problem, code := s.types("top")
 	require.Zero(t, code)
 	require.Contains(t, problem, "No replica has been started again.")
 	for name, n := range map[string]int32{"calm": 0, "shaky": 2, "worse": 5} {
 		s.genericJob(name, func(job *v1beta1.GenericJob) {
 			job.Status.Phase, job.Status.BackoffCount = v1beta1.JobRunning, n
-			job.Status.Ledger = []v1beta1.TaskLedger{{Type: "worker", Replicas: []v1beta1.RankRecord{{Rank: 1, Attempt: n + 1, Restarts: n}}}}
-			job.Status.Failures = []v1beta1.ReplicaFailure{{Pod: name + "-00000-worker-1", Reason: "OOMKilled", Time: &metav1.Time{Time: time.Now()}}}
+			if n > 0 {
+				job.Status.Ledger = []v1beta1.TaskLedger{{Type: "worker", Replicas: []v1beta1.RankRecord{{Rank: 1, Attempt: n + 1, Restarts: n}}}}
+			}
+			job.Status.Failures = []v1beta1.ReplicaFailure{{Pod: name + "-worker-1", Reason: "OOMKilled", Time: &metav1.Time{Time: time.Now()}}}
 		})
 	}
 	lines := strings.Split(s.sees("top"), "\n")
-	require.Regexp(t, `^GenericJob/worse +5 +0 +0 +worker-1 \(6\) +OOMKilled +`, lines[1])
-	require.Regexp(t, `^GenericJob/shaky +2 `, lines[2])
+	require.Regexp(t, `^gj/worse +5 +0 +0 +worker-1 \(6\) +OOMKilled +`, lines[1])
+	require.Regexp(t, `^gj/shaky +2 `, lines[2])
 	require.Empty(t, lines[3])
-	require.Regexp(t, `\nworker-1 +5 +1 +- +OOMKilled +`, s.sees("top", "worse"))
+	require.Regexp(t, `\nworker-1 +5 +0 +1 +OOMKilled +`, s.sees("top", "worse"))
 	require.Contains(t, s.sees("top", "-A"), s.ns)
 	require.Contains(t, s.sees("top", "-o", "yaml"), "restarts: 5\n")
 	s.setStatus(s.genericJob("excepted", phase(v1beta1.JobRunning)), func(job *v1beta1.GenericJob) {
 		job.Status.ExceptedCount = 2
 		job.Status.Conditions = []v1beta1.JobCondition{{Type: v1beta1.ConditionRunning, Status: metav1.ConditionTrue, Message: "All run."}}
 	})
-	require.Regexp(t, `\nGenericJob/excepted +0 +0 +2 `, s.sees("top"), "its rules count nothing, and it was started again")
-	require.Contains(t, s.sees("why", "excepted"), "It had 0 counted restarts and 0 disruptions, and 2 restarts that rules do not count.")
+	require.Regexp(t, `\ngj/excepted +0 +0 +2 `, s.sees("top"), "its rules count nothing, and it was started again")
+	require.Contains(t, s.sees("why", "excepted"), "It had 0 counted restarts and 0 disruptions, and 2 restarts excepted by rules.")
 }
 
 // Rules are tried on what has failed, before they are given to a job.

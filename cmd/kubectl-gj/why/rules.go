@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"k8s.io/utils/ptr"
@@ -52,7 +51,7 @@ func Judge(f *jobs.Family, policy v1beta1.FailurePolicy) (list []Judgement) {
 		if r.Cause != nil {
 			j.Cause = r.Cause.Kind
 		}
-		replicaType, rank := replicaOf(f.GenericJob, r.Pod)
+		replicaType, rank, _ := jobs.ReplicaOf(f.GenericJob, r.Pod)
 		rule, name := kernel.FailureRule(policy.Rules, replicaType, r)
 		j.Does = does(rule, name, r, noneLeft(f.GenericJob, replicaType, rank))
 		if rule != nil {
@@ -107,25 +106,6 @@ func noneLeft(job *v1beta1.GenericJob, replicaType string, rank int) string {
 		limit = a.Policy.Limit
 	}
 	return fmt.Sprintf("no restart is left now (0 of %d)", limit)
-}
-
-// replicaOf returns the replica type and the rank of a pod; the type is "" if it cannot be told.
-func replicaOf(job *v1beta1.GenericJob, pod string) (replicaType string, rank int) {
-	if job == nil {
-		return "", 0
-	}
-	rank, err := strconv.Atoi(pod[strings.LastIndex(pod, "-")+1:]) // the job may have had more replicas then
-	if err != nil {
-		return "", 0
-	}
-	names := spec.NamesOf(job)
-	for i := range job.Spec.ReplicaSpecs {
-		r := &job.Spec.ReplicaSpecs[i]
-		if names.Is(pod, r.Type, rank) || names.Was(pod, r.Type, rank) {
-			return r.Type, rank
-		}
-	}
-	return "", 0
 }
 
 // Remarks say what of a failure policy is not tried on a job, or has no effect there, and why. The error is that of a policy which the job cannot have.

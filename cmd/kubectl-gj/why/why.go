@@ -233,7 +233,7 @@ func (q question) count() string {
 	s := q.Status()
 	excepted := ""
 	if s.ExceptedCount > 0 {
-		excepted = ", and " + plural.Count(s.ExceptedCount, "restart") + " that rules do not count"
+		excepted = ", and " + plural.Count(s.ExceptedCount, "restart") + " excepted by rules"
 	} else if s.BackoffCount+s.DisruptionCount == 0 {
 		return ""
 	}

@@ -38,7 +38,7 @@ def job(phase: str, *conditions: tuple[str, str, str, str], **more: Any) -> dict
         ),
         (
             job("Failed", ("Failed", "True", "Failed", "it failed"), exceptedCount=1),
-            "it failed. It had 0 counted restarts and 0 disruptions, and 1 restart that rules do not count.",
+            "it failed. It had 0 counted restarts and 0 disruptions, and 1 restart excepted by rules.",
         ),
         (
             job("Succeeded", startTime="2026-01-01T00:00:00Z", completionTime="2026-01-01T01:00:05Z"),

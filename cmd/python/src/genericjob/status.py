@@ -184,7 +184,7 @@ class Status:
     running:      the replicas that run, of those that have not finished, as in "2/3"
     replicas:     the number of replicas by phase: creating, pending, running, succeeded, failed, unknown, deleted
     restarts:     those that a limit counted
-    disruptions:  replicas that something outside the job ended; excepted: restarts that rules do not count
+    disruptions:  replicas that something outside the job ended; excepted: restarts excepted by rules
     first_failure: the failure that others followed from: of the last restart that was counted, or of the job's end
     failures:     the last five failures of replicas, the newest last
     step, loss:   the last that the code told; the loss as it wrote it
@@ -422,7 +422,7 @@ def _advice(s: Status, warned: Warned | None) -> str:
 def _count(s: Status) -> str:
     if s.restarts + s.disruptions + s.excepted == 0:
         return ""
-    excepted = f", and {_number(s.excepted, 'restart')} that rules do not count" if s.excepted else ""
+    excepted = f", and {_number(s.excepted, 'restart')} excepted by rules" if s.excepted else ""
     return f" It had {_number(s.restarts, 'counted restart')} and {_number(s.disruptions, 'disruption')}{excepted}."
 
 
