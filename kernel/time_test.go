@@ -197,7 +197,9 @@ func TestAJobThatMayBePlacedInPartTrainsWithItsMinimum(t *testing.T) {
 
 // A rule names rank 1, and an edit leaves it out before its pod has come, so the job cannot begin to debug. The other replica alone is not the job.
 func TestAJobThatIsBlockedBeforeAllRanDoesNotTrain(t *testing.T) {
-	job := fresh(kt.Spec(func(s *v1beta1.GenericJobSpec) { s.SuccessRules = []v1beta1.FinishRule{{"worker": {intstr.FromInt32(1)}}} }))
+	job := fresh(kt.Spec(func(s *v1beta1.GenericJobSpec) {
+		s.SuccessRules = []v1beta1.FinishRule{{"worker": {intstr.FromInt32(1)}}}
+	}))
 	job = look(t, job, 3*second)
 	alone := kt.Pod(job, "worker", 0, startedAt(20*second))
 	job = kt.Edited(kt.Edited(job, func(j *v1beta1.GenericJob) { j.Spec.ReplicaSpecs[0].Replicas = ptr.To[int32](1) }), kt.DebugNow(true))
