@@ -24,7 +24,7 @@ const (
 	slowToFill       = time.Minute
 )
 
-// note implements toolscache.WatchErrorHandlerWithContext.
+// note notes why a list or watch has failed. The cache calls it.
 func (f *filling) note(ctx context.Context, r *toolscache.Reflector, err error) {
 	f.mu.Lock()
 	f.failure = err
