@@ -36,14 +36,14 @@ func (l *Ledger) Starts(a *Account, rank int) Starts {
 	s := Starts{Restarts: r.Restarts}
 	least, most := l.restartsAlone(a, r)
 	switch {
-	case l.RestartsInPlace() && a.succeeded.Contains(rank): // it is a member of no later job attempt
+	case l.jobAttempt > 0 && l.RestartsInPlace() && a.succeeded.Contains(rank): // it is a member of no later job attempt
 		s.PerhapsMore = l.jobAttempt > r.Restarts || r.Attempt > least
 	case least == most:
 		s.WithJob, s.Uncounted = max(0, l.jobAttempt-r.Restarts+least), max(0, r.Attempt-least)
-		if l.mayReplacePods() && s.Uncounted > 0 {
+		if l.mayReplacePods(a) && s.Uncounted > 0 {
 			s.Uncounted, s.PerhapsMore = 0, true
 		}
-	case l.mayReplacePods():
+	case l.mayReplacePods(a):
 		s.More, s.PerhapsMore = max(0, l.jobAttempt-r.Restarts), true
 	default:
 		s.More = max(0, l.jobAttempt+r.Attempt-r.Restarts)
@@ -51,14 +51,19 @@ func (l *Ledger) Starts(a *Account, rank int) Starts {
 	return s
 }
 
-// mayReplacePods reports whether replicas have waited at the barrier, so that pods may have been replaced there.
-func (l *Ledger) mayReplacePods() bool { return l.inPlace.BarrierTime != nil }
+// mayReplacePods reports whether replicas of a type have waited at the barrier, so that pods may have been replaced there.
+func (l *Ledger) mayReplacePods(a *Account) bool {
+	return l.inPlace.BarrierTime != nil && !isAuxiliary(a)
+}
+
+// isAuxiliary reports whether replicas of a type are auxiliary: these are always replaced alone, and wait at no barrier.
+func isAuxiliary(a *Account) bool { return a.Index >= 0 && a.Auxiliary }
 
 // restartsAlone returns how many of the restarts that a limit counts were of the replica alone, at least and at most.
 func (l *Ledger) restartsAlone(a *Account, r *v1beta1.RankRecord) (least, most int32) {
 	least, most = max(0, r.Restarts-l.jobAttempt), min(r.Attempt, r.Restarts)
 	switch {
-	case a.Index >= 0 && a.Auxiliary: // it is always replaced alone
+	case isAuxiliary(a):
 		least = most
 	case l.modeGeneration == 0 && l.RestartsTogether(): // there was neither debug mode nor a pause
 		most = least

@@ -17,6 +17,7 @@ func TestStarts(t *testing.T) {
 	other := func(d Draft) { d.StartOver(d.Account("worker"), 0, Disruption, 0, false, start) }
 	back := func(d Draft) { d.StartScaledDownAnew("worker", 1, d.Attempt(d.Account("worker"), 1)) }
 	replaced := func(d Draft) { d.ReplacePod(d.Account("worker"), 1) }
+	ps := func(d Draft) { d.StartOver(d.Account("ps"), 0, Disruption, 0, false, start) }
 	succeeds := func(d Draft) { d.Succeed(d.Account("worker"), 1) }
 	mode := func(mode string) func(Draft) {
 		return func(d Draft) {
@@ -44,6 +45,8 @@ func TestStarts(t *testing.T) {
 		"alone or not is known without counted restarts":     {edits(jobScope), steps{mode(modeOf(debug)), restart(Uncounted), mode("Immediate"), other}, Starts{WithJob: 1, Uncounted: 1}},
 		"in its pod, alone":                                  {edits(inPlace), steps{inPod, restart(Disruption)}, Starts{Restarts: 1, Uncounted: 1}},
 		"in its pod, with the job":                           {edits(inPlace, jobScope), steps{inPod, other}, Starts{Restarts: 1, WithJob: 1}},
+		"an auxiliary replica waits at no barrier":           {edits(inPlace, jobScope, aux), steps{ps, restart(Uncounted)}, Starts{WithJob: 1, Uncounted: 1}},
+		"who has finished in place, alone":                   {edits(inPlace), steps{inPod, restart(Disruption), succeeds}, Starts{Restarts: 1, Uncounted: 1}},
 		"one start with the job in a new pod is not two":     {edits(inPlace, jobScope), steps{other, replaced}, Starts{WithJob: 1, PerhapsMore: true}},
 		"nor is its own failure":                             {edits(inPlace, jobScope), steps{inPod, replaced}, Starts{Restarts: 1, PerhapsMore: true}},
 		"nobody knows either, in a pod or a new one":         {edits(inPlace, jobScope), steps{mode(modeOf(debug)), restart(Restart), mode("Immediate"), other, other}, Starts{Restarts: 1, More: 1, PerhapsMore: true}},
