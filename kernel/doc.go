@@ -104,7 +104,7 @@
 //
 //   - draft.SetMissingStartTime notes when the job began, if the status does not say it. draft.BeginModeGenerationIfEdited begins a mode generation
 //     if somebody edited the spec.
-//   - recordOutcomes (outcomes.go) asks roster.State what the pod means, which asks podstate.Judge: it is Failed. endOf (ruling.go) rules what
+//   - recordOutcomes (outcomes.go) has recordEnds ask roster.State what the pod means, which asks podstate.Judge: it is Failed. endOf (ruling.go) rules what
 //     becomes of this end. Pod.FailureSentence says how the code failed. Perhaps all failures of this reconcile are hangs, or follow from the end of
 //     another replica. While another one still runs, none is counted for up to four seconds: then that end may be known, too. With noProgress they
 //     also wait for the step.

@@ -39,8 +39,21 @@ func recordOutcomes(w World, draft ledger.Draft, replicas *roster.Roster) outcom
 		return o
 	}
 	forgetScaledDown(draft, replicas)
-	var ended []end
-	disturbed, trains := false, draft.Trains()
+	disturbed := o.recordEnds(draft, replicas)
+	if disturbed && draft.RestartsTogether() {
+		excuse(o.ended)
+	}
+	o.hang = lastHang(job, draft.Ledger)
+	o.furthest = furthestOf(w, replicas, o.ended)
+	if o.waitsFor = max(untilCause(job, replicas, o.ended, disturbed, now), o.untilStep(job, disturbed, now)); o.waitsFor == 0 {
+		o.count(job, draft)
+	}
+	return o
+}
+
+// recordEnds records successes, and finds all other ends. It reports whether anything outside the job has ended code, or is about to.
+func (o *outcomes) recordEnds(draft ledger.Draft, replicas *roster.Roster) (disturbed bool) {
+	trains := draft.Trains()
 	for t, rank := range replicas.Replicas() {
 		pod := t.Pods[rank]
 		state, matters := podStateOf(replicas, t, rank)
@@ -56,22 +69,14 @@ func recordOutcomes(w World, draft ledger.Draft, replicas *roster.Roster) outcom
 		e, isEnd := endOf(draft.Ledger, t, rank, state)
 		disturbed = disturbed || slices.Contains(disturbances, state) || isEnd && e.countsAs == ledger.Disruption
 		if isEnd {
-			ended = append(ended, e)
+			o.ended = append(o.ended, e)
 		} else if state == podstate.Succeeded {
 			draft.Succeed(t.Account, rank)
 			o.noteSuccess(pod)
 		}
 	}
-	slices.SortStableFunc(ended, func(a, b end) int { return byEnd(a.pod, b.pod) })
-	if disturbed && draft.RestartsTogether() {
-		excuse(ended)
-	}
-	o.ended, o.hang = ended, lastHang(job, draft.Ledger)
-	o.furthest = furthestOf(w, replicas, ended)
-	if o.waitsFor = max(untilCause(job, replicas, ended, disturbed, now), o.untilStep(job, disturbed, now)); o.waitsFor == 0 {
-		o.count(job, draft)
-	}
-	return o
+	slices.SortStableFunc(o.ended, func(a, b end) int { return byEnd(a.pod, b.pod) })
+	return disturbed
 }
 
 // podStateOf returns what a replica's pod means for it. Matters is false if there is no pod, or the replica has finished: then nothing has to be recorded.

@@ -27,7 +27,7 @@ func shows(t *testing.T, r framework.Registration, job client.Object, spec strin
 	for name, phase := range phases {
 		status.Tasks = append(status.Tasks, v1beta1.TaskStatus{Type: name, Replicas: []v1beta1.ReplicaStatus{{Phase: phase}}})
 	}
-	r.Mirror(job, status)
+	require.NoError(t, r.Mirror(job, status))
 	state := job.(kubeflowv1.Job).State()
 	return state.Conditions[len(state.Conditions)-1].Reason, state.ReplicaStatuses
 }

@@ -190,7 +190,8 @@ func TestAnMPIJobWithKeysOfItsOwn(t *testing.T) {
 		require.Equal(t, "pi-ssh-1-2", r.Template.Spec.Volumes[0].Secret.SecretName)
 	}
 	require.Equal(t, "pi-ssh-1-2", program.Spec.ReplicaSpecs[0].Template.Spec.Containers[0].Env[0].ValueFrom.SecretKeyRef.Name)
-	served("", job).Mirror(job, status(1, task("launcher", v1beta1.ReplicaPending), task("worker", v1beta1.ReplicaPending, v1beta1.ReplicaPending)))
+	pending := status(1, task("launcher", v1beta1.ReplicaPending), task("worker", v1beta1.ReplicaPending, v1beta1.ReplicaPending))
+	require.NoError(t, served("", job).Mirror(job, pending))
 	require.Equal(t, "MPIJob pi is created.", job.Status.Conditions[0].Message)
 
 	job.Spec.RunPolicy.ManagedBy = ptr.To("kueue.x-k8s.io/multikueue")
