@@ -11,6 +11,7 @@ import (
 
 // TestFailurePolicy has rules decide what becomes of real ends.
 func TestFailurePolicy(t *testing.T) {
+	loadFramework(t, "pytorch")
 	for name, test := range map[string]func(*space){
 		"a rule fails the job":                   ruleFails,
 		"a rule leaves restarts uncounted":       ruleExcepts,
