@@ -37,18 +37,8 @@ type Point struct {
 	Run int
 }
 
-const (
-	// mostRead is how much of a log is read: three times of what a kubelet keeps by default.
-	mostRead = 32 << 20
-	// longestLine is how much of a line is looked at, as the wrapper does.
-	longestLine = 4 << 10
-)
-
-// colour is what a program sends to a terminal to colour its words, and a backspace.
-var colour = regexp.MustCompile(`\x1b\[[0-9;]*m|\x08`)
-
-// thousands is a number with commas, as in 12,000.
-var thousands = regexp.MustCompile(`^\d{1,3}(,\d{3})+(\.\d+)?$`)
+// mostRead is how much of a log is read: three times of what a kubelet keeps by default.
+const mostRead = 32 << 20
 
 // Add reads a log whose lines begin with their times. The lines that tell progress are those that the operator's wrapper takes for that.
 func (s *Steps) Add(log io.Reader, line *spec.ProgressLine) error {
@@ -56,7 +46,7 @@ func (s *Steps) Add(log io.Reader, line *spec.ProgressLine) error {
 	if err != nil {
 		return fmt.Errorf("read the expression of spec.progress: %w", err)
 	}
-	for lines := bufio.NewReaderSize(log, longestLine+64); ; {
+	for lines := bufio.NewReaderSize(log, inplace.LongestLine+64); ; {
 		text, err := lines.ReadString('\n')
 		if stamp, said, timed := strings.Cut(text, " "); timed {
 			at, wrong := time.Parse(time.RFC3339Nano, stamp)
@@ -65,7 +55,7 @@ func (s *Steps) Add(log io.Reader, line *spec.ProgressLine) error {
 			}
 			for _, piece := range strings.FieldsFunc(said, func(r rune) bool { return r == '\r' || r == '\n' }) {
 				if wrong == nil {
-					s.read(at, piece[:min(len(piece), longestLine)], pattern)
+					s.read(at, []byte(piece[:min(len(piece), inplace.LongestLine)]), pattern)
 				}
 			}
 		}
@@ -80,14 +70,14 @@ func (s *Steps) Add(log io.Reader, line *spec.ProgressLine) error {
 }
 
 // read takes a line.
-func (s *Steps) read(at time.Time, line string, pattern *regexp.Regexp) {
-	line = colour.ReplaceAllString(line, "")
-	found := pattern.FindStringSubmatch(line)
+func (s *Steps) read(at time.Time, line []byte, pattern *regexp.Regexp) {
+	line = inplace.WithoutColour(line)
+	found := pattern.FindSubmatchIndex(line)
 	if found == nil {
 		return
 	}
-	step, told := group(pattern, found, "step")
-	loss, tells := group(pattern, found, "loss")
+	step, told := number(inplace.NumberIn(line, pattern, found, "step"))
+	loss, tells := number(inplace.NumberIn(line, pattern, found, "loss"))
 	p := Point{At: at, Loss: math.NaN(), Told: told && step >= 0 && step < 1<<53}
 	if !p.Told && !tells {
 		return
@@ -125,19 +115,8 @@ func (s *Steps) lose(p *Point, loss float64) {
 	}
 }
 
-// group returns the number that a group of an expression has matched.
-func group(pattern *regexp.Regexp, found []string, name string) (float64, bool) {
-	i := pattern.SubexpIndex(name)
-	if i < 0 || found[i] == "" {
-		return 0, false
-	}
-	text := found[i]
-	if thousands.MatchString(text) {
-		text = strings.ReplaceAll(text, ",", "")
-	}
-	if !inplace.IsNumber(text) {
-		return 0, false
-	}
-	n, _ := strconv.ParseFloat(text, 64) // what is out of range is infinite
-	return n, true
+// number returns the number that a text is, if it is not empty.
+func number(text string) (n float64, told bool) {
+	n, _ = strconv.ParseFloat(text, 64) // what is out of range is infinite
+	return n, text != ""
 }
