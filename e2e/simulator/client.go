@@ -210,6 +210,7 @@ func (c *cached) Delete(ctx context.Context, o client.Object, options ...client.
 			c.operator.life.truth.removed(have)
 			c.operator.life.truth.stopsServing(have)
 			c.operator.life.truth.deletedUnread(have)
+			c.operator.life.policy.clears(have, c.operator.life)
 		}
 		return c.operator.life.api.removeAs(keyOf(o), uid, version, period, policy)
 	})

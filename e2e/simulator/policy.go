@@ -23,7 +23,8 @@ type policy struct {
 	answer     int       // how it refuses
 	until      time.Time // zero: for good
 
-	hits map[string]*hits // by call, since all else is calm
+	hits    map[string]*hits // by call, since all else is calm
+	cleared time.Time        // when the operator last had a pod deleted that new pods wait for
 }
 
 // hits are the refusals of one call.
@@ -87,7 +88,7 @@ func (l *Life) refuses(verb, what string, o client.Object) error {
 		return nil
 	}
 	if !l.trouble && !l.tooLate {
-		l.count(p, what)
+		l.count(p, l.reasoned(what, o))
 	}
 	k := keyOf(o)
 	switch p.answer {
@@ -109,16 +110,36 @@ func (l *Life) refuses(verb, what string, o client.Object) error {
 
 // count notes that a call was refused in the calm.
 func (l *Life) count(p *policy, what string) {
-	if job, ok := l.api.get(key{v1beta1.KindGenericJob, jobName}).(*v1beta1.GenericJob); ok && job.Status.CompletionTime != nil {
-		what += " at the end" // is asked for another reason
-	}
 	h := p.hits[what]
-	if h == nil || h.isOver(l.now) {
+	if h == nil || h.isOver(l.now) || h.last.Before(p.cleared) {
 		p.hits[what] = &hits{l.now, l.now}
 		return
 	}
 	l.truth.askedAgain(h, what)
 	h.last = l.now
+}
+
+// reasoned names a call with the reason for which it is asked. To stop a pod that lives, and to delete one that has ended, are two actions of the operator.
+func (l *Life) reasoned(what string, o client.Object) string {
+	if job, ok := l.api.get(key{v1beta1.KindGenericJob, jobName}).(*v1beta1.GenericJob); ok && job.Status.CompletionTime != nil {
+		return what + " at the end"
+	}
+	if p, ok := l.api.get(keyOf(o)).(*corev1.Pod); ok && over(p) {
+		return what + " that has ended"
+	}
+	return what
+}
+
+// clears notes that the operator has a pod deleted that lives. Where all replicas restart together, in place, it asks for no new pod until that one is gone.
+func (p *policy) clears(o client.Object, l *Life) {
+	pod, ok := o.(*corev1.Pod)
+	if p == nil || p.verb != "create" || !ok || over(pod) || jobRef(pod) == nil {
+		return
+	}
+	job := l.api.jobByUID(jobRef(pod).UID)
+	if job != nil && job.Spec.RestartStrategy == v1beta1.RestartInPlace && job.Spec.RestartScope == v1beta1.RestartScopeJob {
+		p.cleared = l.now
+	}
 }
 
 // overtaken notes that a call which the policy has refused ended in a conflict before it came to the policy: it still stands.
@@ -182,7 +203,7 @@ func (t *truth) obeyed(p *policy) {
 	}
 	job := o.(*v1beta1.GenericJob)
 	stands := p.stands(t.life.now)
-	told := stands == blocked(job) || stands && p.waits(job)
+	told := stands == blocked(job) || stands && t.waits(p, job)
 	if !told && (t.life.framework == nil || p.kind != kindOf(o)) {
 		t.violated("a refusal is silent, or told when it is over", "%s refused: %v; conditions %+v", p, stands, job.Status.Conditions)
 	}
@@ -201,10 +222,28 @@ func (p *policy) stands(now time.Time) bool {
 	return false
 }
 
-// waits reports whether what is refused is not asked for any more. That is so of a type that starts after others, while one of these is not Ready.
-func (p *policy) waits(job *v1beta1.GenericJob) bool {
+// waits reports whether what is refused is not asked for any more. That is so of a type that starts after others, while one of these is not Ready. Its replicas
+// that lack a pod all wait, each by its own attempt.
+func (t *truth) waits(p *policy, job *v1beta1.GenericJob) bool {
 	i := slices.IndexFunc(job.Spec.ReplicaSpecs, func(r v1beta1.ReplicaSpec) bool { return r.Type == "worker" })
-	return p.verb == "create" && p.about == "-worker-" && i >= 0 && startsAfterOthers(&job.Spec.ReplicaSpecs[i], int(job.Status.JobAttempt))
+	if p.verb != "create" || p.about != "-worker-" || i < 0 {
+		return false
+	}
+	r := &job.Spec.ReplicaSpecs[i]
+	for rank := range replicasOf(r) {
+		attempt := int(job.Status.JobAttempt + ledgerRecord(&job.Status, r.Type, rank).Attempt)
+		if !startsAfterOthers(r, attempt) && !ledgerHas(&job.Status, r.Type, rank) && !t.hasPod(job, r.Type, rank) {
+			return false
+		}
+	}
+	return r.StartPolicy != "" && r.StartPolicy != v1beta1.StartAtOnce
+}
+
+// hasPod reports whether a replica of a job has a pod.
+func (t *truth) hasPod(job *v1beta1.GenericJob, replicaType string, rank int) bool {
+	return slices.ContainsFunc(t.life.api.pods(), func(p *corev1.Pod) bool {
+		return metav1.IsControlledBy(p, job) && p.Labels[v1beta1.LabelReplicaType] == replicaType && number(p, v1beta1.LabelReplicaRank) == rank
+	})
 }
 
 // blocked reports whether a job is said to be refused something.
