@@ -99,6 +99,14 @@ func TestTheLowestReplicaThatRunsIsAskedForProgress(t *testing.T) {
 	require.Nil(t, kernel.ProgressPod(job, pods, late), "there is nothing to tell")
 }
 
+func TestTheHighestReplicaIsAskedIfItsProgramPrintsThere(t *testing.T) {
+	job := workers(3, watched(tells))
+	job.Spec.Progress = &v1beta1.ProgressFormat{Preset: v1beta1.PresetMegatron}
+	kt.Begun(job)
+	pods := []*corev1.Pod{wrapped(job, 1, kt.Running, withIP), wrapped(job, 2, withIP), wrapped(job, 0, kt.Running, withIP)}
+	require.Same(t, pods[0], kernel.ProgressPod(job, pods, kt.At(kernel.ProgressInterval)))
+}
+
 func TestProgressIsWrittenSeldom(t *testing.T) {
 	job := workers(1, watched(tells))
 	kt.Begun(job)

@@ -152,3 +152,13 @@ func TestReadingAnAssignmentTakesNoMoreThanItsOwnSize(t *testing.T) {
 	a.Slices[0].ValuesPerLevel[0].Individual.Roots = make([]string, maxDomains-1)
 	require.Equal(t, map[string]int{"r1\n": maxDomains - 1}, a.positionsOf(at("b1/r1")))
 }
+
+func TestWhichNodesKueueHasChosen(t *testing.T) {
+	w := workersIn(t, `{levels: [rack, kubernetes.io/hostname], slices: [
+		{domainCount: 2, valuesPerLevel: [{universal: r}, {individual: {roots: [a, b]}}], podCounts: {universal: 1}}]}`)
+	require.True(t, AssignsTo(w, "b", []string{"ps", "worker"}))
+	require.False(t, AssignsTo(w, "b", []string{"ps"}), "nothing is chosen for it")
+	require.False(t, AssignsTo(w, "r", []string{"worker"}), "that is a rack")
+	require.False(t, AssignsTo(w, "c", []string{"worker"}))
+	require.Empty(t, Avoided(nil))
+}

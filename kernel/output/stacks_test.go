@@ -2,6 +2,7 @@ package output
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -41,4 +42,24 @@ func TestHangs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { require.Equal(t, tc.want, Hangs(tc.text)) })
 	}
+}
+
+func TestSilence(t *testing.T) {
+	for said, want := range map[string]time.Duration{
+		HangBegins + "no sign of life for 61 s (steadySeconds)":            61 * time.Second,
+		HangBegins + "no sign of life within 5 s of the start (startupSeconds)": 5 * time.Second,
+		HangBegins + "no sign of life for 99999999999 s (steadySeconds)":   0, // somebody else has written it
+		HangBegins + "no sign of life":                                     0,
+	} {
+		require.Equal(t, want, Silence(said), said)
+	}
+}
+
+func TestCodesOfSignals(t *testing.T) {
+	for code, signal := range map[int32]string{134: "SIGABRT", 137: "SIGKILL", 139: "SIGSEGV", 143: "SIGTERM"} {
+		require.Equal(t, signal, SignalOf(code))
+		require.Equal(t, code, CodeOf(signal))
+	}
+	require.Zero(t, CodeOf("SIGNONE"))
+	require.Empty(t, SignalOf(1))
 }

@@ -2,11 +2,15 @@ package spec
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
 func TestRequestsAreThoseOfTheWholePod(t *testing.T) {
@@ -72,4 +76,32 @@ func TestWhichResourcesAPodCanAskForAsAWhole(t *testing.T) {
 	equal(corev1.ResourceList{"cpu": one, "memory": one, "hugepages-2Mi": four, "nvidia.com/gpu": four}, Requests(&pod))
 	pod.Resources = nil
 	require.Nil(t, PodRequests(&pod))
+}
+
+func TestWhichResourcesAreAccelerators(t *testing.T) {
+	for name, want := range map[corev1.ResourceName]bool{
+		"nvidia.com/gpu": true, "nvidia.com/mig-1g.5gb": true, "huawei.com/Ascend910": true, "gpu.intel.com/i915": true, "cpu": false, "hugepages-2Mi": false,
+		"example.com/licence": false, "kubernetes.io/gpu": false,
+	} {
+		require.Equal(t, want, isDevice(name), name)
+	}
+}
+
+func TestWhyNobodyReadsSigns(t *testing.T) {
+	s := &v1beta1.GenericJobSpec{}
+	require.Empty(t, WhyNoHeartbeat(s, true))
+	require.Empty(t, WhyNoProgress(s, true))
+	s.Heartbeat, s.Progress = &v1beta1.Heartbeat{}, &v1beta1.ProgressFormat{Preset: "Later"} // stored under the CRD of a later version
+	require.Equal(t, []string{"nobody looks for signs of life: " + withoutWrapper}, WhyNoHeartbeat(s, true))
+	require.Equal(t, []string{`this version of the operator does not know preset "Later": set stdout instead`}, WhyNoProgress(s, false))
+	s.Progress.Preset = v1beta1.PresetKeras
+	require.Equal(t, []string{"nobody reads it: " + withoutWrapper}, WhyNoProgress(s, true))
+}
+
+// The year of a time in a status has four digits.
+func TestANodeIsAvoidedUntilATimeThatCanBeStored(t *testing.T) {
+	year := metav1.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
+	p := AvoidPolicy{After: 1, Within: 1000 * time.Hour}
+	require.Equal(t, 9999, p.Until(&v1beta1.NodeFailures{Times: []metav1.Time{year}}).Year())
+	require.Equal(t, 9999, p.Until(&v1beta1.NodeFailures{Enough: &year}).Year())
 }
