@@ -128,10 +128,12 @@ func (r *Reconciler) showRefusal(ctx context.Context, job client.Object, have *v
 	}
 	reason := refusal.Reason
 	message := refusal.Message + ": the operator keeps trying. Free what is short, have the policy or webhook changed that is in the way, or delete the job."
-	switch reason {
-	case v1beta1.ReasonNameConflict:
+	switch {
+	case refusal.Edited:
+		message = refusal.Message + "."
+	case reason == v1beta1.ReasonNameConflict:
 		message = status.NameTaken(refusal.Message)
-	case v1beta1.ReasonCreateInvalid:
+	case reason == v1beta1.ReasonCreateInvalid:
 		reason = v1beta1.ReasonCreateFailed
 	}
 	out := r.block(job, have, reason, message)
