@@ -44,7 +44,11 @@ func (r *Reconciler) mirror(ctx context.Context, job client.Object, s *v1beta1.G
 		return
 	}
 	shows := "shows no replicas"
-	if r.Mirror(job, status.WithoutRows(s)) != nil {
+	switch {
+	case r.Mirror(job, status.WithoutRows(s)) == nil:
+	case s.Phase.IsFinal():
+		shows = "is over, but what it shows stands still"
+	default:
 		shows = "goes on, but what it shows stands still"
 	}
 	memory := r.Memory.Of(job)
