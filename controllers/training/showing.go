@@ -83,11 +83,7 @@ func (r *Reconciler) fail(job client.Object, invalid error) showing {
 // block shows that the job waits for something that the user can correct. The job goes on by itself then. If only an edit of the job corrects it,
 // observedGeneration is that of the present spec. It is not while code may be about to start: see isCompiledOtherwise.
 func (r *Reconciler) block(job client.Object, have *v1beta1.GenericJob, reason, message string) showing {
-	s := &v1beta1.GenericJobStatus{Phase: v1beta1.JobPending, Conditions: []v1beta1.JobCondition{
-		undated(v1beta1.ConditionInitialized, false, reason, message),
-		undated(v1beta1.ConditionRunning, false, reason, message),
-		undated(v1beta1.ConditionCompleted, false, v1beta1.ReasonNotFinished, "The job has not finished."),
-	}}
+	s := &v1beta1.GenericJobStatus{Phase: v1beta1.JobPending, Conditions: waitingConditions(reason, message)}
 	if have != nil && have.Status.Phase != "" {
 		s = have.Status.DeepCopy()
 		s.ObservedGeneration = 0
@@ -98,6 +94,15 @@ func (r *Reconciler) block(job client.Object, have *v1beta1.GenericJob, reason, 
 	s.LastUpdateTime = &metav1.MicroTime{Time: r.Clock.Now()}
 	status.Block(s, time.Time{}, reason, message)
 	return showing{status: s, events: []kernel.Event{{Warning: true, Reason: reason, Message: message}}}
+}
+
+// waitingConditions returns the conditions of a job that waits without a GenericJob.
+func waitingConditions(reason, message string) []v1beta1.JobCondition {
+	return []v1beta1.JobCondition{
+		undated(v1beta1.ConditionInitialized, false, reason, message),
+		undated(v1beta1.ConditionRunning, false, reason, message),
+		undated(v1beta1.ConditionCompleted, false, v1beta1.ReasonNotFinished, "The job has not finished."),
+	}
 }
 
 // failUnlessRunning fails a job that cannot be run, unless it has a GenericJob that the cache does not show yet. Such a GenericJob was compiled from an earlier
