@@ -25,6 +25,8 @@ type Refusal struct {
 	// Accepted says that the apiserver is known to have accepted a pod of the action's replica type before. So what it calls invalid now is not, or
 	// not only, what the user wrote.
 	Accepted bool
+	// Edited says that what has the name was made for this job, and somebody has edited a label of it. Message says what to do, too.
+	Edited bool
 }
 
 // String says in plain words what was refused, as in "create Pod x".
@@ -113,12 +115,14 @@ func Accepted(w World, replicaType string) bool {
 
 // message says what was refused, what the apiserver said, and what to do.
 func (r Refusal) message() string {
-	switch r.Reason {
-	case v1beta1.ReasonNameConflict:
+	switch {
+	case r.Edited:
+		return r.Message + "."
+	case r.Reason == v1beta1.ReasonNameConflict:
 		return status.NameTaken(r.Message)
-	case v1beta1.ReasonCreateInvalid:
+	case r.Reason == v1beta1.ReasonCreateInvalid:
 		return status.Refused(r.String(), r.Message, status.CorrectField)
-	case v1beta1.ReasonCreateFailed:
+	case r.Reason == v1beta1.ReasonCreateFailed:
 		remedy := status.FreeQuota
 		if do := podstate.Advice(r.Reason, r.Message); do != "" {
 			remedy = "The operator keeps trying, but " + do

@@ -68,6 +68,14 @@ func TestReport(t *testing.T) {
 	}
 }
 
+// Who made it is known, and what to do is said.
+func TestAnObjectOfTheJobsOwnIsNotSaidToBeSomebodyElses(t *testing.T) {
+	refusal := kernel.Refusal{Action: kernel.Action{Verb: kernel.CreatePod, Type: "worker"}, Object: "Pod x", Reason: v1beta1.ReasonNameConflict,
+		Edited: true, Message: "Pod x exists already, but somebody has changed a label: put it back"}
+	d := kernel.RecordRefusals(kernel.World{Job: kt.Job(kt.Type("worker", 1), kt.Begun), Now: kt.Start}, kernel.Decision{}, []kernel.Refusal{refusal})
+	require.Equal(t, refusal.Message+".", condition(d.Status, v1beta1.ConditionBlocked).Message)
+}
+
 func TestOfSeveralRefusalsTheGravestIsTold(t *testing.T) {
 	job := kt.Job(kt.Type("worker", 1), kt.Begun)
 	list := []kernel.Refusal{

@@ -345,7 +345,7 @@ func owned(job client.Object, text string) *jobs.Family {
 	if err != nil {
 		panic(err)
 	}
-	made := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: "mnist", Namespace: "ns",
+	made := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: "mnist", Namespace: "ns", Annotations: map[string]string{v1beta1.AnnotationCompiledGeneration: "1"},
 		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, kind.GroupVersionKind)}}, Spec: program.Spec}
 	s := kerneltest.NewStory(made).Kubelet(time.Second)
 	then(s, time.Minute, "worker-1 fails", lastWords("worker", 1, 137, "out of disk"))

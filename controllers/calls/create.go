@@ -103,14 +103,14 @@ func (o Owner) existing(ctx context.Context, what string, want client.Object) (c
 	case !metav1.IsControlledBy(have, o.Object):
 		return nil, Refuse(v1beta1.ReasonNameConflict, message)
 	case edited != "":
-		return nil, Refuse(v1beta1.ReasonNameConflict, message+", made for this job, but "+edited)
+		return nil, &RefusalError{kernel.Refusal{Reason: v1beta1.ReasonNameConflict, Edited: true, Message: message + ", made for this job, but " + edited}}
 	default:
 		return have, nil
 	}
 }
 
 // editedLabel says which label of an object is not that of the object that was to be created, and what to do. It returns "" if there is none. Without its
-// LabelJobUID the operator does not see the object at all. So it could not let go of one that is deleted.
+// LabelJobUID the operator does not see a pod at all. So it could not take its finalizer off one that is deleted.
 func editedLabel(have, want client.Object) string {
 	for _, label := range []string{v1beta1.LabelJobUID, v1beta1.LabelReplicaType, v1beta1.LabelReplicaRank} {
 		value, found := want.GetLabels()[label], have.GetLabels()[label]
@@ -118,10 +118,10 @@ func editedLabel(have, want client.Object) string {
 			continue
 		}
 		edited := fmt.Sprintf("somebody has changed its label %s from %q to %q: put the label back", label, value, found)
-		if label != v1beta1.LabelJobUID {
-			edited += ", or delete the " + kindOf(want)
+		if _, isPod := want.(*corev1.Pod); isPod && label == v1beta1.LabelJobUID {
+			return edited + ", and the job goes on by itself. Do not delete the Pod without that label: its finalizer would keep it"
 		}
-		return edited
+		return edited + ", or delete the " + kindOf(want) + ", and the job goes on by itself"
 	}
 	return ""
 }

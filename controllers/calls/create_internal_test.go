@@ -7,6 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/status"
 )
 
 // TestAPodThatLostALabelIsTold: the create of such a pod passed for done, and the job waited for it for ever.
@@ -18,11 +20,11 @@ func TestAPodThatLostALabelIsTold(t *testing.T) {
 	}{
 		"nothing is lost":        {func(*corev1.Pod) {}, ""},
 		"a label of another use": {func(p *corev1.Pod) { p.Labels["mine"] = "1" }, ""},
-		"its rank":               {func(p *corev1.Pod) { delete(p.Labels, v1beta1.LabelReplicaRank) }, told + `replica-rank from "0" to "": put the label back, or delete the Pod`},
-		"another rank":           {func(p *corev1.Pod) { p.Labels[v1beta1.LabelReplicaRank] = "7" }, told + `replica-rank from "0" to "7": put the label back, or delete the Pod`},
-		"its type":               {func(p *corev1.Pod) { delete(p.Labels, v1beta1.LabelReplicaType) }, told + `replica-type from "worker" to "": put the label back, or delete the Pod`},
-		"its job":                {func(p *corev1.Pod) { delete(p.Labels, v1beta1.LabelJobUID) }, told + `job-uid from "job" to "": put the label back`},
-		"it is nobody's":         {func(p *corev1.Pod) { p.OwnerReferences = nil }, "Pod ns/job-8a2f3-worker-0 exists already"},
+		"its rank":               {func(p *corev1.Pod) { delete(p.Labels, v1beta1.LabelReplicaRank) }, told + `replica-rank from "0" to "": put the label back, or delete the Pod, and the job goes on by itself.`},
+		"another rank":           {func(p *corev1.Pod) { p.Labels[v1beta1.LabelReplicaRank] = "7" }, told + `replica-rank from "0" to "7": put the label back, or delete the Pod, and the job goes on by itself.`},
+		"its type":               {func(p *corev1.Pod) { delete(p.Labels, v1beta1.LabelReplicaType) }, told + `replica-type from "worker" to "": put the label back, or delete the Pod, and the job goes on by itself.`},
+		"its job":                {func(p *corev1.Pod) { delete(p.Labels, v1beta1.LabelJobUID) }, told + `job-uid from "job" to "": put the label back, and the job goes on by itself. Do not delete the Pod without that label: its finalizer would keep it.`},
+		"it is nobody's":         {func(p *corev1.Pod) { p.OwnerReferences = nil }, "Pod ns/job-8a2f3-worker-0 exists already: it is left alone, as it may be somebody else's. Delete it, and the job goes on by itself; or give the job another name."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			job := newNamespace().start("job", 1)
@@ -37,7 +39,8 @@ func TestAPodThatLostALabelIsTold(t *testing.T) {
 			var refused *RefusalError
 			require.ErrorAs(t, err, &refused)
 			require.Equal(t, v1beta1.ReasonNameConflict, refused.Reason)
-			require.Equal(t, tc.want, refused.Message)
+			d := kernel.RecordRefusals(kernel.World{Job: job.Job}, kernel.Decision{}, []kernel.Refusal{refused.Refusal})
+			require.Equal(t, tc.want, status.Condition(d.Status.Conditions, v1beta1.ConditionBlocked).Message)
 		})
 	}
 }

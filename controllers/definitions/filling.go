@@ -7,14 +7,17 @@ import (
 	"time"
 
 	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
 )
 
 // filling tells how the cache of a kind is filled. The conversion webhook of the kind may be down for days.
 type filling struct {
+	clock clock.PassiveClock
 	since time.Time
 
-	mu      sync.Mutex
-	failure error // of the last list or watch
+	mu       sync.Mutex
+	failure  error // the last of a list or watch. Nobody tells of a success, so a list may be under way since
+	failedAt time.Time
 }
 
 // Each look at a definition costs calls, so the looks become fewer.
@@ -27,7 +30,7 @@ const (
 // note notes why a list or watch has failed. The cache calls it.
 func (f *filling) note(ctx context.Context, r *toolscache.Reflector, err error) {
 	f.mu.Lock()
-	f.failure = err
+	f.failure, f.failedAt = err, f.clock.Now()
 	f.mu.Unlock()
 	toolscache.DefaultWatchErrorHandler(ctx, r, err)
 }
@@ -44,6 +47,7 @@ func (f *filling) report(now time.Time) (message string, again time.Duration) {
 	case f.failure == nil:
 		return fmt.Sprintf("The jobs that there are are being read, which takes more than %s.", slowToFill), again
 	default:
-		return fmt.Sprintf("The jobs that there are cannot be read: %v. The operator keeps trying.", f.failure), again
+		return fmt.Sprintf("The jobs that there are are being read, which takes more than %s. The last failure was at %s: %v. The operator keeps trying.",
+			slowToFill, f.failedAt.UTC().Format("2006-01-02 15:04 UTC"), f.failure), again // without seconds: each new message is a write
 	}
 }

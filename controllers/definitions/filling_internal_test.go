@@ -1,6 +1,7 @@
 package definitions
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/api/meta"
+	toolscache "k8s.io/client-go/tools/cache"
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -47,7 +49,8 @@ func TestAKindWhoseCacheDoesNotFillIsLookedAtLessAndLessOftenAndSaysWhy(t *testi
 		return message != "The jobs that there are are being read, which takes more than 1m0s."
 	}, 5*time.Minute, 100*time.Millisecond)
 	require.Equal(t, 30*time.Second, again)
-	require.Regexp(t, "^The jobs that there are cannot be read: .*conversion webhook for a.example.com failed.* The operator keeps trying.$", message)
+	require.Regexp(t, "^The jobs that there are are being read, which takes more than 1m0s. The last failure was at 1970-01-01 0[01]:[0-9]+ UTC: "+
+		".*conversion webhook for a.example.com failed.* The operator keeps trying.$", message)
 
 	first := r.kinds.running["a"]
 	r.kinds.mu.Lock()
@@ -59,4 +62,15 @@ func TestAKindWhoseCacheDoesNotFillIsLookedAtLessAndLessOftenAndSaysWhy(t *testi
 	require.Contains(t, message, "conversion webhook")
 	r.kinds.end("a")
 	require.Empty(t, r.kinds.fillings)
+}
+
+// Nobody tells of a list that goes well since. So it is said when it failed, and not that it fails.
+func TestAFailureOfACacheIsToldWithItsTime(t *testing.T) {
+	clock := clocktesting.NewFakePassiveClock(time.Unix(1000, 0))
+	f := &filling{clock: clock, since: clock.Now()}
+	clock.SetTime(time.Unix(1030, 0))
+	f.note(t.Context(), toolscache.NewReflector(&toolscache.ListWatch{}, nil, nil, 0), errors.New("connection refused"))
+	message, _ := f.report(time.Unix(9000, 0))
+	require.Equal(t, "The jobs that there are are being read, which takes more than 1m0s. The last failure was at 1970-01-01 00:17 UTC: connection refused. "+
+		"The operator keeps trying.", message)
 }

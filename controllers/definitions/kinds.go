@@ -161,7 +161,7 @@ func (k *Kinds) endLocked(name string) *servedKind {
 func (k *Kinds) begin(f *v1beta1.TrainingFramework, s definition.Schemas) (*servedKind, error) {
 	served := &servedKind{kind: definition.KindOf(&f.Spec), definition: named(f), revised: &training.Revised{Cache: k.Manager.GetCache()}}
 	if k.fillings[f.Name] == nil {
-		k.fillings[f.Name] = &filling{since: k.Clock.Now()}
+		k.fillings[f.Name] = &filling{clock: k.Clock, since: k.Clock.Now()}
 	}
 	jobs, err := k.cacheOf(served.kind, k.fillings[f.Name])
 	if err != nil {

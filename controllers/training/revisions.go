@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/status"
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
@@ -73,12 +75,18 @@ func isOver(job client.Object, list []*Reconciler) bool {
 		slices.ContainsFunc(list, func(f *Reconciler) bool { return f.Phase(job).IsFinal() && !f.misreads(list) })
 }
 
-// misreads reports whether a revision takes jobs for finished that are not, by a status that one of the revisions has written.
+// misreads reports whether a revision takes jobs for finished that are not, by a status that one of the revisions has written. A revision may read
+// conditions, which the status of a job that waits has.
 func (r *Reconciler) misreads(list []*Reconciler) bool {
-	for _, writer := range list {
-		for _, phase := range []v1beta1.JobPhase{v1beta1.JobPending, v1beta1.JobRunning, v1beta1.JobPaused, v1beta1.JobResuming, v1beta1.JobUnknown} {
-			job := writer.New()
-			if writer.Mirror(job, v1beta1.GenericJobStatus{Phase: phase}) == nil && r.Phase(job).IsFinal() {
+	for _, phase := range []v1beta1.JobPhase{v1beta1.JobPending, v1beta1.JobRunning, v1beta1.JobPaused, v1beta1.JobResuming, v1beta1.JobUnknown} {
+		waits := &v1beta1.GenericJobStatus{Phase: phase, Conditions: waitingConditions(v1beta1.ReasonCreateFailed, "It waits.")}
+		blocked := waits.DeepCopy()
+		status.Block(blocked, time.Time{}, v1beta1.ReasonCreateFailed, "It waits.")
+		for _, shown := range []*v1beta1.GenericJobStatus{{Phase: phase}, waits, blocked} {
+			if slices.ContainsFunc(list, func(writer *Reconciler) bool {
+				job := writer.New()
+				return writer.Mirror(job, *shown) == nil && r.Phase(job).IsFinal()
+			}) {
 				return true
 			}
 		}

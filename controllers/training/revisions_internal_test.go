@@ -2,6 +2,7 @@ package training
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -94,6 +95,40 @@ func TestAJobThatIsOverStaysSoWhenItsDefinitionChangesTheShapeOfItsStatus(t *tes
 			require.NoError(t, c.List(t.Context(), made))
 			require.Equal(t, tc.starts, len(made.Items) == 1)
 		})
+	}
+}
+
+// A revision took jobs that waited for finished, by conditions that another revision had written: they never started.
+func TestARevisionThatTakesWaitingJobsForFinishedIsNotBelieved(t *testing.T) {
+	const key = "conditions"
+	conditions := func(phase func(conditions string) v1beta1.JobPhase) *Reconciler {
+		like := shaped("r", func(string) v1beta1.JobPhase { return "" })
+		like.Mirror = func(o client.Object, s v1beta1.GenericJobStatus) error {
+			shown := ""
+			for _, c := range s.Conditions {
+				shown += string(c.Type) + "=" + string(c.Status) + " "
+			}
+			o.SetAnnotations(map[string]string{key: shown})
+			return nil
+		}
+		like.Phase = func(o client.Object) v1beta1.JobPhase { return phase(o.GetAnnotations()[key]) }
+		return (&Reconciler{Clock: clocktesting.NewFakePassiveClock(time.Unix(1000, 0))}).With(like)
+	}
+	saysIf := func(text string) func(string) v1beta1.JobPhase {
+		return func(shown string) v1beta1.JobPhase {
+			if strings.Contains(shown, text) {
+				return v1beta1.JobSucceeded
+			}
+			return v1beta1.JobPending
+		}
+	}
+	writer := conditions(saysIf("Completed=True"))
+	for text, misreads := range map[string]bool{"Completed=True": false, "Completed": true, "Running=False": true, "Blocked": true} {
+		reader := conditions(saysIf(text))
+		require.Equal(t, misreads, reader.misreads([]*Reconciler{writer, reader}), text)
+		job := writer.New()
+		require.NoError(t, writer.Mirror(job, *writer.block(job, nil, v1beta1.ReasonNameConflict, "It waits.").status))
+		require.False(t, isOver(job, []*Reconciler{writer, reader}), text)
 	}
 }
 

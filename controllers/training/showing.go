@@ -44,7 +44,11 @@ func (r *Reconciler) mirror(ctx context.Context, job client.Object, s *v1beta1.G
 		return
 	}
 	shows := "shows no replicas"
-	if r.Mirror(job, status.WithoutRows(s)) != nil {
+	switch {
+	case r.Mirror(job, status.WithoutRows(s)) == nil:
+	case s.Phase.IsFinal():
+		shows = "is over, but what it shows stands still"
+	default:
 		shows = "goes on, but what it shows stands still"
 	}
 	memory := r.Memory.Of(job)
@@ -79,11 +83,7 @@ func (r *Reconciler) fail(job client.Object, invalid error) showing {
 // block shows that the job waits for something that the user can correct. The job goes on by itself then. If only an edit of the job corrects it,
 // observedGeneration is that of the present spec. It is not while code may be about to start: see isCompiledOtherwise.
 func (r *Reconciler) block(job client.Object, have *v1beta1.GenericJob, reason, message string) showing {
-	s := &v1beta1.GenericJobStatus{Phase: v1beta1.JobPending, Conditions: []v1beta1.JobCondition{
-		undated(v1beta1.ConditionInitialized, false, reason, message),
-		undated(v1beta1.ConditionRunning, false, reason, message),
-		undated(v1beta1.ConditionCompleted, false, v1beta1.ReasonNotFinished, "The job has not finished."),
-	}}
+	s := &v1beta1.GenericJobStatus{Phase: v1beta1.JobPending, Conditions: waitingConditions(reason, message)}
 	if have != nil && have.Status.Phase != "" {
 		s = have.Status.DeepCopy()
 		s.ObservedGeneration = 0
@@ -94,6 +94,15 @@ func (r *Reconciler) block(job client.Object, have *v1beta1.GenericJob, reason, 
 	s.LastUpdateTime = &metav1.MicroTime{Time: r.Clock.Now()}
 	status.Block(s, time.Time{}, reason, message)
 	return showing{status: s, events: []kernel.Event{{Warning: true, Reason: reason, Message: message}}}
+}
+
+// waitingConditions returns the conditions of a job that waits without a GenericJob.
+func waitingConditions(reason, message string) []v1beta1.JobCondition {
+	return []v1beta1.JobCondition{
+		undated(v1beta1.ConditionInitialized, false, reason, message),
+		undated(v1beta1.ConditionRunning, false, reason, message),
+		undated(v1beta1.ConditionCompleted, false, v1beta1.ReasonNotFinished, "The job has not finished."),
+	}
 }
 
 // failUnlessRunning fails a job that cannot be run, unless it has a GenericJob that the cache does not show yet. Such a GenericJob was compiled from an earlier
@@ -128,10 +137,12 @@ func (r *Reconciler) showRefusal(ctx context.Context, job client.Object, have *v
 	}
 	reason := refusal.Reason
 	message := refusal.Message + ": the operator keeps trying. Free what is short, have the policy or webhook changed that is in the way, or delete the job."
-	switch reason {
-	case v1beta1.ReasonNameConflict:
+	switch {
+	case refusal.Edited:
+		message = refusal.Message + "."
+	case reason == v1beta1.ReasonNameConflict:
 		message = status.NameTaken(refusal.Message)
-	case v1beta1.ReasonCreateInvalid:
+	case reason == v1beta1.ReasonCreateInvalid:
 		reason = v1beta1.ReasonCreateFailed
 	}
 	out := r.block(job, have, reason, message)

@@ -12,8 +12,16 @@ import (
 
 // A job whose definition could not write its status for so many replicas showed Running for ever, and nobody heard why.
 func TestAStatusThatItsDefinitionCannotWriteIsTold(t *testing.T) {
-	large := &v1beta1.GenericJobStatus{Phase: v1beta1.JobSucceeded, Tasks: []v1beta1.TaskStatus{{Replicas: make([]v1beta1.ReplicaStatus, 1000)}}}
-	for shows, most := range map[string]int{"The job shows no replicas": 0, "The job goes on, but what it shows stands still": -1} {
+	const over, runs = v1beta1.JobSucceeded, v1beta1.JobRunning
+	for shows, tc := range map[string]struct {
+		phase v1beta1.JobPhase
+		most  int // rows of replicas that the definition can write
+	}{
+		"The job shows no replicas":                       {over, 0},
+		"The job goes on, but what it shows stands still": {runs, -1},
+		"The job is over, but what it shows stands still": {over, -1},
+	} {
+		large, most := &v1beta1.GenericJobStatus{Phase: tc.phase, Tasks: []v1beta1.TaskStatus{{Replicas: make([]v1beta1.ReplicaStatus, 1000)}}}, tc.most
 		m := newAnnotating(t, ofEarlier())
 		m.Definition = "jax"
 		m.Mirror = func(o client.Object, s v1beta1.GenericJobStatus) error {

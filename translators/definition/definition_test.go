@@ -111,17 +111,20 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 		`{genericJob: {}, status: {state: "${observed.fase}"}, phase: shown.state}`:               {"spec.status.state: undefined field 'fase'"},
 		`{genericJob: {}, status: {state: "${observed.phase}"}, phase: shown.stat}`:               {"spec.phase: undefined field 'stat'"},
 		`{genericJob: {}, status: {state: "${observed.phase}"}, phase: "'Running'"}`:              {`spec.phase: reads "Running" from the status {"state":"Succeeded"} of a job that is Succeeded`},
-		`{genericJob: {}, status: {state: "${observed.conditions[0].type}"}, phase: shown.state}`: {"spec.status: for a job that is Pending: spec.status.state: "},
-		`{genericJob: {a: 1}, variables: [{name: a, expression: nope}]}`:                          {"spec.variables[0].expression: undeclared", "spec.genericJob.a: there is no such field"},
-		`genericJob: {ttlSecondsAfterFinished: 3}`:                                                {"spec.genericJob.ttlSecondsAfterFinished: a GenericJob that goes before its job would be missed"},
-		`genericJob: {restartScope: "${string(` + threeLoops("words") + `.size())}"}`:             {"spec.genericJob.restartScope: may cost up to 2255696, and 1000000 are allowed"},
-		`genericJob: {restartScope: "${string(` + threeLoops("few") + `.size())}"}`:               nil, // the schema bounds it
-		`genericJob: {restartScope: "${string('a'.matches(job.spec.name))}"}`:                     {"spec.genericJob.restartScope: matches takes a pattern that stands in the definition"},
-		`genericJob: {restartScope: "${string(matches('a', 'a' + job.spec.name))}"}`:              {"spec.genericJob.restartScope: matches takes a pattern that stands in the definition"},
-		`genericJob: {restartScope: "${string(job.spec.words.all(w, 'a'.matches(w)))}"}`:          {"spec.genericJob.restartScope: matches takes a pattern that stands in the definition"},
-		`genericJob: {restartScope: "${string('a'.matches(dyn(job.spec.any)))}"}`:                 {"spec.genericJob.restartScope: matches takes a pattern that stands in the definition"},
-		`genericJob: {restartScope: "${string(job.spec.name.matches('^[a-z]+$'))}"}`:              nil,
-		`genericJob: {managedBy: other}`:                                                          {"spec.genericJob.managedBy: the operator runs the GenericJobs that it makes"},
+		`{genericJob: {}, status: {state: "${observed.conditions[0].type}"}, phase: shown.state}`: {"spec.status: for a job that is Pending, and has no more to tell: spec.status.state: "},
+		`{genericJob: {}, status: {state: "${observed.phase}", count: "${has(observed.tasks) ? observed.tasks[0].replicas.size() : 0}"}, phase: shown.state}`: {
+			"spec.status: for a job that is Pending, and so large that its tasks have no replicas: spec.status.count: no such key: replicas. Ask whether there is what may be missing, as in observed.?tasks[?0].?replicas.orValue([])"},
+		`{genericJob: {}, status: {state: "${observed.phase}", count: "${observed.?tasks[?0].?replicas.orValue([]).size()}", s: "${has(observed.startTime)}"}, phase: "shown.?state.orValue('')"}`: nil,
+		`{genericJob: {a: 1}, variables: [{name: a, expression: nope}]}`:                 {"spec.variables[0].expression: undeclared", "spec.genericJob.a: there is no such field"},
+		`genericJob: {ttlSecondsAfterFinished: 3}`:                                       {"spec.genericJob.ttlSecondsAfterFinished: a GenericJob that goes before its job would be missed"},
+		`genericJob: {restartScope: "${string(` + threeLoops("words") + `.size())}"}`:    {"spec.genericJob.restartScope: may cost up to 2255696, and 1000000 are allowed"},
+		`genericJob: {restartScope: "${string(` + threeLoops("few") + `.size())}"}`:      nil, // the schema bounds it
+		`genericJob: {restartScope: "${string('a'.matches(job.spec.name))}"}`:            {"spec.genericJob.restartScope: matches takes a pattern that stands in the definition"},
+		`genericJob: {restartScope: "${string(matches('a', 'a' + job.spec.name))}"}`:     {"spec.genericJob.restartScope: matches takes a pattern that stands in the definition"},
+		`genericJob: {restartScope: "${string(job.spec.words.all(w, 'a'.matches(w)))}"}`: {"spec.genericJob.restartScope: matches takes a pattern that stands in the definition"},
+		`genericJob: {restartScope: "${string('a'.matches(dyn(job.spec.any)))}"}`:        {"spec.genericJob.restartScope: matches takes a pattern that stands in the definition"},
+		`genericJob: {restartScope: "${string(job.spec.name.matches('^[a-z]+$'))}"}`:     nil,
+		`genericJob: {managedBy: other}`:                                                 {"spec.genericJob.managedBy: the operator runs the GenericJobs that it makes"},
 	} {
 		_, err := defined(t, text)
 		if want == nil {

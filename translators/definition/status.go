@@ -46,7 +46,7 @@ func statusOf(job *Job) *v1beta1.TrainingJobStatus {
 	return &v1beta1.TrainingJobStatus{Conditions: some.Conditions}
 }
 
-// mirror writes the status of a job. What is shown stays if that fails: tryStatus has only tried small states, and a job may have thousands of rows.
+// mirror writes the status of a job. What is shown stays if that fails: tryStatus has tried few rows, and a job may have thousands.
 func (d *Definition) mirror(job *Job, s v1beta1.GenericJobStatus) error {
 	before := statusOf(job)
 	state := before.DeepCopy()
@@ -113,16 +113,18 @@ func (d *Definition) completionTime(job *Job) *metav1.Time {
 	return some.CompletionTime
 }
 
-// tryStatus writes the status of a job in each phase, without and with all that a state may hold, and reads the phase back.
+// tryStatus writes the status of a job in each phase, without and with all that a state may hold, and reads the phase back. The state of a large job has
+// all but rows.
 func (d *Definition) tryStatus(r *reader) {
 	for _, phase := range []v1beta1.JobPhase{
 		v1beta1.JobPending, v1beta1.JobRunning, v1beta1.JobPaused, v1beta1.JobResuming, v1beta1.JobSucceeded, v1beta1.JobFailed, v1beta1.JobUnknown,
 	} {
-		for _, state := range []*v1beta1.TrainingJobStatus{{}, filledState()} {
+		for i, state := range []*v1beta1.TrainingJobStatus{{}, filledState(), stateWithoutRows()} {
+			of := []string{", and has no more to tell", "", ", and so large that its tasks have no replicas"}[i]
 			state.Phase = phase
 			value, err := d.statusFor(state)
 			if err != nil {
-				r.wrong("spec.status", "for a job that is %s: %v", phase, err)
+				r.wrong("spec.status", "for a job that is %s%s: %v. Ask whether there is what may be missing, as in observed.?tasks[?0].?replicas.orValue([]) or has(observed.startTime)", phase, of, err)
 				return
 			}
 			raw, err := json.Marshal(value)
@@ -143,6 +145,15 @@ func (d *Definition) tryStatus(r *reader) {
 func filledState() *v1beta1.TrainingJobStatus {
 	s := &v1beta1.TrainingJobStatus{}
 	fill(reflect.ValueOf(s).Elem())
+	return s
+}
+
+// stateWithoutRows returns the state of a job with too many replicas for rows.
+func stateWithoutRows() *v1beta1.TrainingJobStatus {
+	s := filledState()
+	for i := range s.Tasks {
+		s.Tasks[i].Replicas = nil
+	}
 	return s
 }
 

@@ -32,7 +32,7 @@ func Find(ctx context.Context, c client.Reader, namespace string, name Name) (*F
 // led returns the family of a job, or of the training job that owns it. An owner is passed over that is gone, whose kind is gone, or that the user may
 // not read.
 func led(ctx context.Context, c client.Reader, kind *Kind, job client.Object) (*Family, error) {
-	owner := ownerOf(job)
+	owner := OwnerOf(kind, job)
 	if owner == nil {
 		return family(ctx, c, kind, job)
 	}
@@ -66,7 +66,7 @@ func findAny(ctx context.Context, c client.Reader, namespace, name string) (*Fam
 			continue // a user who may see our kinds alone
 		case err != nil:
 			return nil, err
-		case ownerOf(have) != nil && len(found) > 0:
+		case OwnerOf(kind, have) != nil && len(found) > 0:
 			continue // it belongs to what was found before
 		}
 		found, job = append(found, kind), have
@@ -93,9 +93,10 @@ func get(ctx context.Context, c client.Reader, namespace, name string, kind *Kin
 	return job, nil
 }
 
-// ownerOf returns what owns a GenericJob; nil if nothing does.
-func ownerOf(job client.Object) *metav1.OwnerReference {
-	if _, ok := job.(*v1beta1.GenericJob); !ok {
+// OwnerOf returns the training job that a GenericJob was compiled from; nil if there is none. Anything else may control a job, too, such as a workflow
+// of which the job is a step. By that nobody edits the job, so it is passed over.
+func OwnerOf(kind *Kind, job metav1.Object) *metav1.OwnerReference {
+	if _, compiled := job.GetAnnotations()[v1beta1.AnnotationCompiledGeneration]; kind.Framework != nil || !compiled {
 		return nil
 	}
 	return metav1.GetControllerOf(job)

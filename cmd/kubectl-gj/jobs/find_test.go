@@ -9,6 +9,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -17,15 +19,20 @@ import (
 	"github.com/genericjob/genericjob/kernel/kerneltest"
 )
 
-// apiserver has one GenericJob, and answers in one way to who asks for another kind. It has no pods.
+// apiserver has one GenericJob, and perhaps what controls it. It answers in one way to who asks for another object. It has no pods.
 type apiserver struct {
 	client.Reader
 	job    *v1beta1.GenericJob
+	owner  *unstructured.Unstructured
 	others error
 }
 
 func (a apiserver) Get(_ context.Context, _ client.ObjectKey, into client.Object, _ ...client.GetOption) error {
 	job, ok := into.(*v1beta1.GenericJob)
+	if of, unknown := into.(*unstructured.Unstructured); unknown && a.owner != nil && of.GroupVersionKind() == a.owner.GroupVersionKind() {
+		a.owner.DeepCopyInto(of)
+		return nil
+	}
 	if !ok {
 		return a.others
 	}
@@ -33,12 +40,18 @@ func (a apiserver) Get(_ context.Context, _ client.ObjectKey, into client.Object
 	return nil
 }
 
-func (apiserver) List(context.Context, client.ObjectList, ...client.ListOption) error { return nil }
+func (a apiserver) List(_ context.Context, into client.ObjectList, _ ...client.ListOption) error {
+	if list, ok := into.(*v1beta1.GenericJobList); ok {
+		list.Items = []v1beta1.GenericJob{*a.job}
+	}
+	return nil
+}
 
 // Who may read a GenericJob sees it, whatever has become of its owner.
 func TestAGenericJobWhoseOwnerCannotBeReadIsFound(t *testing.T) {
 	const group, kind = "kubeflow.org", "PyTorchJob"
 	job := kerneltest.Job(kerneltest.Type("worker", 1))
+	metav1.SetMetaDataAnnotation(&job.ObjectMeta, v1beta1.AnnotationCompiledGeneration, "1")
 	job.OwnerReferences = []metav1.OwnerReference{{APIVersion: group + "/v1", Kind: kind, Name: job.Name, UID: "owner", Controller: new(true)}}
 	resource := schema.GroupResource{Group: group, Resource: "pytorchjobs"}
 	broken := errors.New("connection refused")
@@ -57,5 +70,33 @@ func TestAGenericJobWhoseOwnerCannotBeReadIsFound(t *testing.T) {
 				require.Equal(t, "GenericJob/job", f.Title())
 			}
 		})
+	}
+}
+
+// A workflow of which a job is a step is no job, though it controls the job, and the user may read it. What a definition serves is one.
+func TestOnlyATrainingJobThatWasCompiledIsTheJob(t *testing.T) {
+	workflow := &unstructured.Unstructured{}
+	workflow.SetGroupVersionKind(schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "Workflow"})
+	workflow.SetName("all")
+	workflow.SetUID("workflow")
+	step := kerneltest.Job(kerneltest.Type("worker", 1))
+	step.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(workflow, workflow.GroupVersionKind())}
+	compiled := step.DeepCopy()
+	metav1.SetMetaDataAnnotation(&compiled.ObjectMeta, v1beta1.AnnotationCompiledGeneration, "1")
+	for want, job := range map[string]*v1beta1.GenericJob{"gj/job": step, "workflow/all": compiled} {
+		cluster := apiserver{job: job, owner: workflow, others: apierrors.NewNotFound(schema.GroupResource{}, job.Name)}
+		for _, text := range []string{"gj/job", "job"} {
+			named, err := jobs.ParseName(text)
+			require.NoError(t, err)
+			f, err := jobs.Find(t.Context(), cluster, job.Namespace, named)
+			require.NoError(t, err)
+			require.Equal(t, want, f.Address(), text)
+			require.Equal(t, job.UID, f.GenericJob.UID)
+		}
+		all, err := jobs.List(t.Context(), cluster, job.Namespace, labels.Everything())
+		require.NoError(t, err)
+		require.Len(t, all, 1)
+		require.Equal(t, want, all[0].Address())
+		require.Equal(t, want, jobs.AddressOf(job))
 	}
 }

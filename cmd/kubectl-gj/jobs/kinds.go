@@ -91,6 +91,9 @@ func ByKind(kind schema.GroupVersionKind) *Kind {
 	return nil
 }
 
+// genericJobs returns the kind of GenericJobs.
+func genericJobs() *Kind { return ByKind(v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob)) }
+
 // Name is how a command line calls a job: KIND/NAME, or NAME alone.
 type Name struct {
 	Kind *Kind // nil: of whatever kind

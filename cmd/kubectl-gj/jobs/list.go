@@ -8,7 +8,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -28,7 +27,7 @@ func List(ctx context.Context, c client.Reader, namespace string, matching label
 	}
 	owned := map[types.UID]*v1beta1.GenericJob{}
 	for i := range all.Items {
-		if owner := metav1.GetControllerOf(&all.Items[i]); owner != nil {
+		if owner := OwnerOf(genericJobs(), &all.Items[i]); owner != nil {
 			owned[owner.UID] = &all.Items[i]
 		}
 	}
@@ -82,9 +81,9 @@ func listKind(ctx context.Context, c client.Reader, namespace string, matching l
 // alone returns the family of a GenericJob that belongs to no job that was listed; nil if it does. What belongs to a job of another kind
 // is called by that one.
 func alone(job *v1beta1.GenericJob, listed map[schema.GroupVersionKind]bool) *Family {
-	owner := metav1.GetControllerOf(job)
+	owner := OwnerOf(genericJobs(), job)
 	if owner == nil {
-		return NewFamily(ByKind(v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob)), job, job, nil)
+		return NewFamily(genericJobs(), job, job, nil)
 	}
 	theirs := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
 	if listed[theirs] {

@@ -1,10 +1,10 @@
 package jobs
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
@@ -32,13 +32,10 @@ func ReplicaOf(job *v1beta1.GenericJob, pod string) (replicaType string, rank in
 
 // AddressOf returns how commands call a GenericJob, or the job that it belongs to, as in pj/mnist.
 func AddressOf(job *v1beta1.GenericJob) string {
-	kind, name := v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob), job.Name
-	if owner := metav1.GetControllerOf(job); owner != nil {
-		kind, name = schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind), owner.Name
-	}
-	of := ByKind(kind)
-	if of == nil {
-		of = Defined(kind)
+	of, name := genericJobs(), job.Name
+	if owner := OwnerOf(of, job); owner != nil {
+		kind := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
+		of, name = cmp.Or(ByKind(kind), Defined(kind)), owner.Name
 	}
 	return of.Short() + "/" + name
 }

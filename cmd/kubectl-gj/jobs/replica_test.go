@@ -35,6 +35,9 @@ func TestTheReplicaOfAPod(t *testing.T) {
 func TestTheAddressOfAJob(t *testing.T) {
 	job := kerneltest.Job(kerneltest.Type("worker", 1))
 	require.Equal(t, "gj/job", jobs.AddressOf(job))
+	job.OwnerReferences = []metav1.OwnerReference{{APIVersion: "argoproj.io/v1alpha1", Kind: "Workflow", Name: "all", Controller: new(true)}}
+	require.Equal(t, "gj/job", jobs.AddressOf(job), "it is a step of a workflow")
+	metav1.SetMetaDataAnnotation(&job.ObjectMeta, v1beta1.AnnotationCompiledGeneration, "1")
 	for version, want := range map[string]string{"batch.tensorstack.dev/v1beta1": "pj/mnist", "example.com/v1": "pytorchtrainingjob/mnist"} {
 		job.OwnerReferences = []metav1.OwnerReference{{APIVersion: version, Kind: "PyTorchTrainingJob", Name: "mnist", Controller: new(true)}}
 		require.Equal(t, want, jobs.AddressOf(job))

@@ -102,10 +102,25 @@ func TestStartsOfWhichLittleIsKnown(t *testing.T) {
 }
 
 func TestNoRowsAreAnEmptyList(t *testing.T) {
-	for _, rows := range [][]top.Row{top.Jobs(nil), top.Replicas(job(func(*v1beta1.GenericJob) {}))} {
+	for _, rows := range []any{top.Jobs(nil), top.Replicas(job(func(*v1beta1.GenericJob) {}))} {
 		text, err := json.Marshal(rows)
 		require.NoError(t, err)
 		require.Equal(t, "[]", string(text))
+	}
+}
+
+// A script adds them up.
+func TestCountsOfNothingAreThere(t *testing.T) {
+	of := job(func(job *v1beta1.GenericJob) {
+		job.Status.BackoffCount, job.Status.Ledger = 1, workers(v1beta1.RankRecord{Rank: 0, Attempt: 1, Restarts: 1})
+	})
+	for want, rows := range map[string]any{
+		`[{"namespace": "ns", "name": "gj/job", "restarts": 1, "disruptions": 0, "excepted": 0, "worst": "worker-0 (1)"}]`:        top.Jobs([]v1beta1.GenericJob{*of}),
+		`[{"namespace": "ns", "name": "worker-0", "restarts": 1, "withJob": 0, "uncounted": 0, "more": 0, "perhapsMore": false}]`: top.Replicas(of),
+	} {
+		text, err := json.Marshal(rows)
+		require.NoError(t, err)
+		require.JSONEq(t, want, string(text))
 	}
 }
 

@@ -36,7 +36,7 @@ func (p *program) names(c *cobra.Command, args []string, begun string) ([]cobra.
 		}
 		for i := range list.Items {
 			kind := kind
-			if owner := metav1.GetControllerOf(&list.Items[i]); kind.Framework == nil && owner != nil {
+			if owner := jobs.OwnerOf(kind, &list.Items[i]); owner != nil {
 				theirs := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
 				if jobs.ByKind(theirs) != nil {
 					continue // its owner is the job

@@ -58,7 +58,7 @@ func TestAJobOfAKindThatADefinitionServes(t *testing.T) {
 	s := newSpace(t)
 	s.installJAX()
 	job := s.jax("train")
-	made := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: "train", Namespace: s.ns, OwnerReferences: []metav1.OwnerReference{
+	made := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: "train", Namespace: s.ns, Annotations: map[string]string{v1beta1.AnnotationCompiledGeneration: "1"}, OwnerReferences: []metav1.OwnerReference{
 		*metav1.NewControllerRef(job, job.GroupVersionKind())}}}
 	made.Spec.ReplicaSpecs = []v1beta1.ReplicaSpec{{Type: "process", Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "jax", Image: "i"}}}}}}
 	require.NoError(t, s.Create(t.Context(), made))
@@ -102,7 +102,7 @@ func TestAJobOfAKindWithoutADefinitionSaysSo(t *testing.T) {
 	s.installJAX()
 	job := s.jax("lonely")
 	require.Contains(t, s.sees("why", "jax/lonely"), "No TrainingFramework serves the kind JAXJob. Nothing is made of the job. Have a cluster admin apply a definition of the kind")
-	made := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: "lonely", Namespace: s.ns, Annotations: map[string]string{v1beta1.AnnotationFrameworkRevision: "0123456789"},
+	made := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: "lonely", Namespace: s.ns, Annotations: map[string]string{v1beta1.AnnotationFrameworkRevision: "0123456789", v1beta1.AnnotationCompiledGeneration: "1"},
 		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, job.GroupVersionKind())}}}
 	made.Spec.ReplicaSpecs = []v1beta1.ReplicaSpec{{Type: "process", Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "jax", Image: "i"}}}}}}
 	require.NoError(t, s.Create(t.Context(), made))

@@ -19,6 +19,7 @@ func TestList(t *testing.T) {
 	training.SetLabels(map[string]string{"team": "vision"})
 	require.NoError(t, s.Update(t.Context(), training))
 	owned := s.create("gj", "mnist", specs["gj"]).(*v1beta1.GenericJob)
+	metav1.SetMetaDataAnnotation(&owned.ObjectMeta, v1beta1.AnnotationCompiledGeneration, "1")
 	owned.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(training, kindOf(t, "pj").GroupVersionKind)}
 	require.NoError(t, s.Update(t.Context(), owned))
 	s.setStatus(owned, func(job *v1beta1.GenericJob) {
@@ -26,8 +27,12 @@ func TestList(t *testing.T) {
 		job.Status.Progress = &v1beta1.Progress{Loss: "0.25"}
 	})
 	ofJAX := s.create("gj", "jax", specs["gj"]).(*v1beta1.GenericJob)
+	metav1.SetMetaDataAnnotation(&ofJAX.ObjectMeta, v1beta1.AnnotationCompiledGeneration, "1")
 	ofJAX.OwnerReferences = []metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "JAXThing", Name: "jax", UID: "u", Controller: ptr.To(true)}}
 	require.NoError(t, s.Update(t.Context(), ofJAX))
+	step := s.create("gj", "step", specs["gj"]).(*v1beta1.GenericJob)
+	step.OwnerReferences = []metav1.OwnerReference{{APIVersion: "argoproj.io/v1alpha1", Kind: "Workflow", Name: "all", UID: "w", Controller: ptr.To(true)}}
+	require.NoError(t, s.Update(t.Context(), step))
 	s.genericJob("hello", phase(v1beta1.JobFailed))
 	s.create("tfjob", "old", specs["tfjob"])
 
@@ -37,7 +42,7 @@ func TestList(t *testing.T) {
 		}
 		return names
 	}
-	require.Equal(t, []string{"gj/hello", "jaxthing/jax", "pj/mnist", "tfjob/old"}, names())
+	require.Equal(t, []string{"gj/hello", "jaxthing/jax", "pj/mnist", "gj/step", "tfjob/old"}, names())
 	require.Regexp(t, `pj/mnist +Unseen +2/3 +0 +- +0\.25 `, s.sees("list"))
 	require.Equal(t, []string{"pj/mnist"}, names("-l", "team=vision"))
 	require.Equal(t, []string{"gj/hello"}, names("--phase", "failed"))

@@ -135,21 +135,12 @@ func (p *program) top() *cobra.Command {
 			if all && len(args) > 0 {
 				return exit.Usagef("--all-namespaces is for all jobs: leave the name %q out", args[0])
 			}
-			rows, err := p.sorted(c.Context(), args, all)
-			if err != nil {
-				return err
-			}
-			if o != "" {
-				return p.write(o, rows)
-			}
-			if len(rows) == 0 {
-				fmt.Fprintln(p.ErrOut, "No replica has been started again.")
-				return nil
-			}
 			if len(args) == 1 {
-				return p.table(top.TableOfReplicas(rows, time.Now()))
+				rows, err := p.topReplicas(c.Context(), args[0])
+				return p.writeRows(o, err, rows, len(rows), func() [][]string { return top.TableOfReplicas(rows, time.Now()) })
 			}
-			return p.table(top.TableOfJobs(rows, all, time.Now()))
+			rows, err := p.topJobs(c.Context(), all)
+			return p.writeRows(o, err, rows, len(rows), func() [][]string { return top.TableOfJobs(rows, all, time.Now()) })
 		},
 	}
 	c.Flags().BoolVarP(&all, "all-namespaces", "A", false, "the jobs of all namespaces")
@@ -157,20 +148,36 @@ func (p *program) top() *cobra.Command {
 	return c
 }
 
-func (p *program) sorted(ctx context.Context, args []string, all bool) ([]top.Row, error) {
-	if len(args) == 1 {
-		_, f, err := p.find(ctx, args[0])
-		if err != nil {
-			return nil, err
-		}
-		if f.GenericJob == nil {
-			return nil, errors.New("the job has no GenericJob yet: nothing of it was started")
-		}
-		if _, err := ledger.Load(f.GenericJob); err != nil {
-			return nil, fmt.Errorf("read the status of GenericJob %s: %w", f.GenericJob.Name, err)
-		}
-		return top.Replicas(f.GenericJob), nil
+// writeRows writes n rows, in the form asked for, or as a table.
+func (p *program) writeRows(o output, err error, rows any, n int, table func() [][]string) error {
+	switch {
+	case err != nil:
+		return err
+	case o != "":
+		return p.write(o, rows)
+	case n == 0:
+		fmt.Fprintln(p.ErrOut, "No replica has been started again.")
+		return nil
+	default:
+		return p.table(table())
 	}
+}
+
+func (p *program) topReplicas(ctx context.Context, name string) ([]top.Replica, error) {
+	_, f, err := p.find(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if f.GenericJob == nil {
+		return nil, errors.New("the job has no GenericJob yet: nothing of it was started")
+	}
+	if _, err := ledger.Load(f.GenericJob); err != nil {
+		return nil, fmt.Errorf("read the status of GenericJob %s: %w", f.GenericJob.Name, err)
+	}
+	return top.Replicas(f.GenericJob), nil
+}
+
+func (p *program) topJobs(ctx context.Context, all bool) ([]top.Job, error) {
 	s, err := p.connect()
 	if err != nil {
 		return nil, err

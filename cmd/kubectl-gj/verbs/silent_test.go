@@ -6,7 +6,9 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -62,10 +64,12 @@ func TestPauseEndsWithItsTimeWhoeverHoldsTheWrite(t *testing.T) {
 		group + "/v1beta1/namespaces/ns/genericjobs/mnist": `{"kind": "GenericJob", "apiVersion": "batch.tensorstack.dev/v1beta1", "metadata": {"name": "mnist", "namespace": "ns"}, "status": {"phase": "Running"}}`,
 	}
 	over := make(chan struct{})
+	var held atomic.Bool
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer, ok := answers[r.URL.Path]
 		switch {
 		case r.Method == http.MethodPatch:
+			held.Store(true)
 			select {
 			case <-r.Context().Done():
 			case <-over:
@@ -79,7 +83,14 @@ func TestPauseEndsWithItsTimeWhoeverHoldsTheWrite(t *testing.T) {
 	}))
 	defer server.Close()
 	defer close(over)
-	_, problem, code := userOf(t, server).types("pause", "gj/mnist", "--timeout=1s")
-	require.Equal(t, 3, code, problem)
-	require.Contains(t, problem, "timed out after 1s. GenericJob/mnist: ")
+	user := userOf(t, server)
+	for timeout := time.Second; timeout < patience; timeout *= 2 { // it has to find the job first, however slow the machine is
+		_, problem, code := user.types("pause", "gj/mnist", "--timeout="+timeout.String())
+		require.Equal(t, 3, code, problem)
+		if held.Load() {
+			require.Contains(t, problem, "timed out after "+timeout.String()+". GenericJob/mnist: ")
+			return
+		}
+	}
+	require.FailNow(t, "it never came to the write")
 }

@@ -18,6 +18,7 @@ func TestTensorBoard(t *testing.T) {
 	require.Contains(t, problem, "PyTorchTrainingJob/mnist has no TensorBoard: spec.tensorboardSpec")
 
 	owned := s.create("gj", "mnist", specs["gj"]).(*v1beta1.GenericJob)
+	metav1.SetMetaDataAnnotation(&owned.ObjectMeta, v1beta1.AnnotationCompiledGeneration, "1")
 	owned.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(training, kindOf(t, "pj").GroupVersionKind)}
 	require.NoError(t, s.Update(t.Context(), owned))
 	name := tensorboard.Name(training)

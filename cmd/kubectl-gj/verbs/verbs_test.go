@@ -105,7 +105,7 @@ func TestATrainingJobIsFoundByItsNameOrItsGenericJobs(t *testing.T) {
 		owner := s.create(kind, kind+"-x", specs[kind])
 		gvk, err := s.GroupVersionKindFor(owner)
 		require.NoError(t, err)
-		made := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: owner.GetName(), Namespace: s.ns,
+		made := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: owner.GetName(), Namespace: s.ns, Annotations: map[string]string{v1beta1.AnnotationCompiledGeneration: "1"},
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, gvk)}}}
 		made.Spec.ReplicaSpecs = []v1beta1.ReplicaSpec{{Type: "worker", Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 			Containers: []corev1.Container{{Name: "main", Image: "i"}}}}}}

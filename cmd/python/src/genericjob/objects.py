@@ -8,6 +8,12 @@ Object = dict[str, Any]
 """An object of Kubernetes, as it stands in JSON."""
 
 
+COMPILED = "batch.tensorstack.dev/compiled-generation"
+"""The annotation of a GenericJob that was compiled from a training job."""
+
+
 def owner_of(o: Object) -> Object | None:
-    """The reference to what controls an object; None if nothing does."""
+    """The reference to the training job that a GenericJob was compiled from. None if there is none: a workflow that has the job as a step is none."""
+    if COMPILED not in o["metadata"].get("annotations", {}):
+        return None
     return next((r for r in o["metadata"].get("ownerReferences", []) if r.get("controller")), None)

@@ -199,12 +199,22 @@ def test_a_job_of_a_kind_that_the_cluster_defines_is_seen_as_its_generic_job(cli
     manifest = genericjob.manifest(image=IMAGE, kind="GenericJob", name="theirs")
     owner = {"apiVersion": "frameworks.example.com/v1", "kind": "JAXJob", "name": "theirs", "uid": "1", "controller": True}
     manifest["metadata"]["ownerReferences"] = [owner]
+    manifest["metadata"]["annotations"] = {"batch.tensorstack.dev/compiled-generation": "1"}
     client.create(manifest)
     assert [repr(j) for j in client.jobs()] == [f"<GenericJob {client.namespace}/theirs>"]
     job = client.job("theirs")
     for edit in (job.pause, job.resume, lambda: job.scale(2)):
         with pytest.raises(genericjob.Usage, match="belongs to JAXJob/theirs, by which an edit would be undone"):
             edit()
+
+
+def test_a_job_that_is_a_step_of_a_workflow_may_be_edited(client: genericjob.Client) -> None:
+    manifest = genericjob.manifest(image=IMAGE, kind="GenericJob", name="step")
+    owner = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "name": "all", "uid": "1", "controller": True}
+    manifest["metadata"]["ownerReferences"] = [owner]
+    job = client.create(manifest)
+    job.pause()
+    assert job.manifest()["spec"]["runMode"]["pause"]["enabled"]
 
 
 def test_logs_of_pods_that_have_not_started(client: genericjob.Client, kubelet: Kubelet) -> None:
