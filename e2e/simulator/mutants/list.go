@@ -97,7 +97,7 @@ var ofReconciles = []mutant{
 		"p.draft.AddNodeFailure(nodeFailure(counted.node, v1beta1.AvoidFailed, first.pod.FailureSentence()), p.Now)",
 		"for _, e := range recorded {\n\t\t\tp.draft.AddNodeFailure(nodeFailure(e.Node, v1beta1.AvoidFailed, \"\"), p.Now)\n\t\t}"},
 	{"a pod whose deadline has passed is finished if its node is lost later", "kernel/podstate/containers.go",
-		"case p.endedByKubelet(), p.Status.Reason == deadlineExceeded:", "case p.endedByKubelet():"},
+		"case p.endedByKubelet(), p.endedByDeadline():", "case p.endedByKubelet():"},
 	{"a container that its kubelet has lost and counted had failed before", "kernel/podstate/inplace.go",
 		" && (p.DeletionTimestamp != nil || !countsAlready(t))", ""},
 	{"a rejection counts each time that it is seen", "kernel/avoid_nodes.go",
