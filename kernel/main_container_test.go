@@ -107,10 +107,11 @@ func TestAHangIsFoundWhenTheMainContainerEnds(t *testing.T) {
 			helper("main")(&job.Spec.ReplicaSpecs[0])
 			pods := kt.Pods(job, "worker", 4, kt.Running, runsIn("helper"))
 			pods[0] = kt.Pod(job, "worker", 0, ended(0, 0, inData), helperEndsAt(tc.helpers[0]))
-			job.Status = plan(t, job, kt.At(5*time.Minute), pods...).Status
+			then := plan(t, job, kt.At(5*time.Minute), pods...).Status
 			pods[1] = kt.Pod(job, "worker", 1, ended(0, tc.second, inData), helperEndsAt(tc.helpers[1]))
-			d := plan(t, job, kt.At(5*time.Minute), pods...)
-			require.Equal(t, tc.restarts, d.Status.BackoffCount)
+			require.Equal(t, tc.restarts, plan(t, job, kt.At(5*time.Minute), pods...).Status.BackoffCount, "both at once")
+			job.Status = then
+			require.Equal(t, tc.restarts, plan(t, job, kt.At(5*time.Minute), pods...).Status.BackoffCount, "one by one")
 		})
 	}
 }

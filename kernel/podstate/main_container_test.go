@@ -104,6 +104,8 @@ func TestWhatEndsAPodAfterItsMainContainer(t *testing.T) {
 		"... in its place":                          {helped(0, removed, inItsPlace), present, Succeeded},
 		"... in its place, and is behind":           {helped(0, removed, inItsPlace), behind, Succeeded},
 		"removed, and had failed":                   {helped(3, removed), Replica{}, Failed},
+		"preempted, and had failed":                 {helped(3, reason("Preempting"), targeted(later)), Replica{}, Failed},
+		"... and no container is main":              {unnamed(helped(3, reason("Preempting"), targeted(later))), Replica{}, Disrupted},
 		"removed, and its main container still ran": {helped(0, removed, state(func(s *corev1.ContainerStatus) { s.State = pod().Status.ContainerStatuses[0].State })), Replica{}, Disrupted},
 
 		// Its node is lost, or somebody deletes it by force.
