@@ -96,7 +96,7 @@ var ofReconciles = []mutant{
 	{"every failure of one crash counts", "kernel/avoid_nodes.go",
 		"p.draft.AddNodeFailure(nodeFailure(counted.node, v1beta1.AvoidFailed, first.pod.FailureSentence()), p.Now)",
 		"for _, e := range recorded {\n\t\t\tp.draft.AddNodeFailure(nodeFailure(e.Node, v1beta1.AvoidFailed, \"\"), p.Now)\n\t\t}"},
-	{"a pod whose deadline has passed is finished if its node is lost later", "kernel/podstate/containers.go",
+	{"code that exits with 0 because of its deadline has succeeded", "kernel/podstate/containers.go",
 		"case p.endedByKubelet(), p.endedByDeadline():", "case p.endedByKubelet():"},
 	{"a container that its kubelet has lost and counted had failed before", "kernel/podstate/inplace.go",
 		" && (p.DeletionTimestamp != nil || !countsAlready(t))", ""},
