@@ -102,7 +102,7 @@ func (a *acting) forUnfinishedJob(t *roster.Type, rank int, pod podstate.Pod) {
 	case podstate.Superseded:
 		a.discard(pod.Pod, "its time is over")
 	case podstate.Unwanted:
-		a.do(StopPod, pod.Pod, a.whyUnwanted(t, rank))
+		a.stop(pod, a.whyUnwanted(t, rank))
 	case podstate.Terminating:
 		if pod.LacksMark() {
 			a.do(MarkPod, pod.Pod, "somebody deletes it before it has finished")
@@ -121,6 +121,15 @@ func (a *acting) forUnfinishedJob(t *roster.Type, rank int, pod podstate.Pod) {
 	case podstate.Succeeded, podstate.Failed, podstate.Disrupted, podstate.Lost, podstate.FailedInPod, podstate.Stranded:
 		// The end is not counted yet. A later reconcile counts it.
 	}
+}
+
+// stop stops a pod that still lives. If its main container has done its work, the pod gets no mark: when no grace period is left, a mark would hide that.
+func (a *acting) stop(pod podstate.Pod, reason string) {
+	verb := StopPod
+	if pod.MainHasSucceeded() {
+		verb = DeletePod
+	}
+	a.do(verb, pod.Pod, reason)
 }
 
 // whyUnwanted says why the operator stops a pod that still lives.

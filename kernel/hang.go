@@ -95,13 +95,13 @@ func (h *hang) includes(e *end) bool {
 	if h.within == 0 || !isHang(e) || e.failsJob() {
 		return false
 	}
-	return e.pod.BeganAt().Before(h.foundAt) && e.pod.EndedAt().Sub(h.foundAt).Abs() < h.within
+	return e.pod.BeganAt().Before(h.foundAt) && e.pod.DecidedAt().Sub(h.foundAt).Abs() < h.within
 }
 
 // noteIfHang stores when a hang that is counted was found.
 func (h *hang) noteIfHang(e *end) {
 	if isHang(e) {
-		h.foundAt = e.pod.EndedAt()
+		h.foundAt = e.pod.DecidedAt()
 	}
 }
 

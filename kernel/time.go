@@ -67,7 +67,7 @@ func firstLost(recorded *outcomes) (first *end, at time.Time) {
 
 // trainedUntil returns when code stopped training; zero if unknown.
 func trainedUntil(e *end) time.Time {
-	at, f := e.pod.EndedAt(), e.pod.Failure()
+	at, f := e.pod.DecidedAt(), e.pod.Failure()
 	if since := e.pod.LostSince(); !since.IsZero() && (at.IsZero() || since.Before(at)) {
 		at = since
 	}

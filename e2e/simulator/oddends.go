@@ -174,6 +174,9 @@ func (l *Life) deadlinePasses(p *corev1.Pod) {
 		l.failFirst(p)
 	}
 	l.change(p, func(p *corev1.Pod) {
+		if at := p.Status.StartTime; at != nil { // it passes now, whatever the template says
+			p.Spec.ActiveDeadlineSeconds = new(int64(l.clockOf(p).Sub(at.Time) / time.Second))
+		}
 		p.Status.ContainerStatuses[0] = ended(p, code, l.clockOf(p))[0]
 		if !l.settling[p.UID] {
 			p.Status.Phase, p.Status.Reason = corev1.PodFailed, "DeadlineExceeded"

@@ -72,7 +72,7 @@ func failureBeforeDeletion(t *roster.Type, rank int, pod podstate.Pod, begun tim
 		return Failure{}, false
 	}
 	last := pod.AtLastExit()
-	return lateFailureOf(last), !last.EndedAt().Before(begun)
+	return lateFailureOf(last), !last.DecidedAt().Before(begun)
 }
 
 // hasFailedAgain reports whether the last failure of the container that restarts in place is not counted yet. It is false if the node does not know how
@@ -85,7 +85,7 @@ func hasFailedAgain(t *roster.Type, rank int) bool {
 // the code may be of an earlier start.
 func ownFailure(pod podstate.Pod, begun time.Time) (Failure, bool) {
 	own := pod.AtOwnEnd()
-	isOld := pod.HasWaited() && own.EndedAt().Before(begun)
+	isOld := pod.HasWaited() && own.DecidedAt().Before(begun)
 	return lateFailureOf(own), !isOld && own.HasFailedUnasked()
 }
 

@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
@@ -106,39 +105,24 @@ func (p Pod) statusOf(container string) *corev1.ContainerStatus {
 	return nil
 }
 
-// main returns the name of the container whose exit is the replica's outcome, if the template names one; "" if all containers decide.
-func (p Pod) main() string {
-	name := p.Template.Annotations[v1beta1.AnnotationDefaultContainer]
-	if !slices.ContainsFunc(p.Template.Spec.Containers, func(c corev1.Container) bool { return c.Name == name }) {
-		return ""
-	}
-	return name
-}
-
-// mainEnd returns how the container ended whose exit is the replica's outcome; nil if it has not, or the template names none.
-func (p Pod) mainEnd() *corev1.ContainerStateTerminated {
-	if s := p.statusOf(p.main()); s != nil {
-		return s.State.Terminated
-	}
-	return nil
-}
-
 // hasSucceeded reports whether the code of a pod that has ended did its work. It did not if the kubelet or the control plane ended the pod before. Code that
 // is told to stop may exit with 0, too.
 func (p Pod) hasSucceeded() bool {
 	switch {
-	case p.endedByKubelet(), p.Status.Reason == deadlineExceeded: // whoever deletes it later
+	case p.endedByKubelet(), p.endedByDeadline(): // whoever deletes it later
 		return false
 	case p.Status.Phase == corev1.PodSucceeded:
 		return true
-	case !p.allTerminated() || p.exit() != nil || p.isUnknown():
+	case !p.allTerminated() && !p.mainHasEnded() || p.exit() != nil || p.isUnknown():
 		return false
-	case p.Status.Phase == corev1.PodRunning || p.Status.Reason == "":
+	case p.Status.Phase == corev1.PodRunning || p.Status.Reason == "" || p.Status.Reason == deadlineExceeded:
 		return true
-	default:
-		target := disruptionTarget(p.Pod)
-		return target != nil && p.decidedAt().Before(target.LastTransitionTime.Time)
 	}
+	decided, target := p.DecidedAt(), disruptionTarget(p.Pod)
+	if target == nil { // only what ran on beside the main container can have gone over the limit
+		return p.wasOverItsLimit() && p.mainHasEnded() && p.ranOn(decided)
+	}
+	return decided.Before(target.LastTransitionTime.Time)
 }
 
 // own returns the states of the template's containers, and then those of its init containers, which decide only if no container has begun. Sidecars are

@@ -26,13 +26,13 @@ func (p Pod) isDisruption() bool {
 	if p.Status.Reason == deadlineExceeded || p.wasOverItsLimit() {
 		return false // the activeDeadlineSeconds or the limits of the template: the user asked for it
 	}
-	decided, target := p.decidedAt(), disruptionTarget(p.Pod)
+	decided, target := p.DecidedAt(), disruptionTarget(p.Pod)
 	switch before := target != nil && decided.Before(p.mayBeEndingSince(target)); {
 	case target != nil && (decided.IsZero() || !before):
 		return true // Kubernetes had begun to end it
 	case p.exit() == nil:
 		return true // none of its code has failed
-	case isDisruptionReason(p.Status.Reason) && (!before || !p.allTerminated()): // otherwise only what ran on was ended
+	case isDisruptionReason(p.Status.Reason) && (!before || !p.allTerminated() && !p.mainHasEnded()): // otherwise only what ran on was ended
 		return true
 	default:
 		return p.DeletionTimestamp != nil && !p.failedByItself()
@@ -41,6 +41,20 @@ func (p Pod) isDisruption() bool {
 
 // deadlineExceeded is the kubelet's reason for a pod that was active for longer than its activeDeadlineSeconds.
 const deadlineExceeded = "DeadlineExceeded"
+
+// endedByDeadline reports whether the kubelet ended the pod at its activeDeadlineSeconds, and the code that decides had not ended before. The clock
+// is the same for both.
+func (p Pod) endedByDeadline() bool {
+	decided, start, seconds := p.DecidedAt(), p.Status.StartTime, p.Spec.ActiveDeadlineSeconds
+	switch {
+	case p.Status.Reason != deadlineExceeded:
+		return false
+	case decided.IsZero() || start == nil || seconds == nil:
+		return true
+	default:
+		return !decided.Before(start.Add(time.Duration(*seconds) * time.Second))
+	}
+}
 
 // wasOverItsLimit reports whether the kubelet has evicted the pod because it went over a limit of its own, for an emptyDir or for ephemeral storage. Other
 // evictions do not look like this. An eviction to help the node, whoever asked for it, has the condition DisruptionTarget. A node that is short of disk
@@ -59,7 +73,7 @@ func (p Pod) wasOverItsLimit() bool {
 func (p Pod) endedByItself() bool {
 	pod := p.Pod
 	asked, deleting := askedToStop(pod)
-	decided := p.decidedAt()
+	decided := p.DecidedAt()
 	target := disruptionTarget(pod)
 	g := pod.DeletionGracePeriodSeconds
 	switch {
@@ -99,7 +113,7 @@ func disruptionTarget(pod *corev1.Pod) *corev1.PodCondition {
 // If nothing else ran in the pod, the kubelet has ended the code. Code that ends by itself ends such a pod at once. If something else did, the code
 // may have ended by itself before, and the kubelet has ended the rest. Then the times decide.
 func (p Pod) endedByKubelet() bool {
-	target, decided := disruptionTarget(p.Pod), p.decidedAt()
+	target, decided := disruptionTarget(p.Pod), p.DecidedAt()
 	if target == nil || target.Reason != corev1.PodReasonTerminationByKubelet || !IsOver(p.Pod) || decided.IsZero() {
 		return false
 	}
@@ -131,7 +145,7 @@ func (p Pod) mayBeEndingSince(target *corev1.PodCondition) time.Time {
 func (p Pod) failedByItself() bool {
 	pod := p.Pod
 	asked, deleting := askedToStop(pod)
-	decided := p.decidedAt()
+	decided := p.DecidedAt()
 	g := pod.DeletionGracePeriodSeconds
 	switch {
 	case !deleting:
@@ -148,9 +162,10 @@ func (p Pod) failedByItself() bool {
 
 // LacksMark reports whether a pod that somebody deletes still needs its mark, because it has not finished. A pod whose code failed before the deletion
 // gets none, even if its phase does not tell the failure yet. That happens to a container that restarts in place, which is not started again then. It
-// also happens to an init container, whose end a kubelet may tell before the phase. Nor does a pod get one whose main container had ended before.
+// also happens to an init container, whose end a kubelet may tell before the phase. Nor does a pod get one whose main container had ended before. If both
+// fall into one second, a success counts, and a mark would hide that.
 func (p Pod) LacksMark() bool {
-	hadEnded := (p.mainEnd() != nil || p.allTerminated() && p.exit() != nil || p.initHasFailed()) && p.failedByItself()
+	hadEnded := (p.mainEnd() != nil || p.allTerminated() && p.exit() != nil || p.initHasFailed()) && p.failedByItself() || p.MainHasSucceeded() && p.endedByItself()
 	return !hadEnded && !HasMark(p.Pod, v1beta1.AnnotationDisrupted) && !HasMark(p.Pod, v1beta1.AnnotationStopped)
 }
 
@@ -191,7 +206,7 @@ func (p Pod) HasFailedUnasked() bool {
 		return r.Follows == "" && code > 0 && output.SignalOf(code) == "" && NamesCause(&r)
 	}
 	asked, deleting := askedToStop(p.Pod)
-	if !deleting || !p.decidedAt().After(asked) {
+	if !deleting || !p.DecidedAt().After(asked) {
 		return true
 	}
 	r := p.Failure() // to read last words takes time

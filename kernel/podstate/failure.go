@@ -14,7 +14,7 @@ import (
 // Failure returns what a status keeps of a failure, without its cause, which takes longer to find.
 func (p Pod) Failure() v1beta1.ReplicaFailure {
 	r := v1beta1.ReplicaFailure{Pod: p.Name, Node: p.Spec.NodeName, Reason: text.Cut(p.Status.Reason, text.MaxReason), Message: text.Cut(p.Status.Message, text.MaxWords)}
-	if t := p.EndedAt(); !t.IsZero() {
+	if t := p.DecidedAt(); !t.IsZero() {
 		r.Time = &metav1.Time{Time: t}
 	}
 	if e := p.exit(); e != nil && !p.wasOverItsLimit() {

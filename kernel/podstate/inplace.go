@@ -71,13 +71,14 @@ func (j Judge) ofBehind(p Pod, numbers *Numbers, isToStop bool, r Replica) State
 // ofObsolete says what a pod means that is to be replaced, alone or with all others. Restarts in place have not helped, or it has not stopped in
 // time. If its code has done its work all the same, or does it before the stop, the work counts.
 func (j Judge) ofObsolete(p Pod, r Replica) State {
-	if !p.HasEnded() {
-		return j.ofLiving(p.Pod, true)
-	}
-	if !r.Always && j.mayHaveWorked(p, true, r.RunsAgain) {
+	switch {
+	case !r.Always && j.mayHaveWorked(p, true, r.RunsAgain):
 		return j.ofEnded(p, true, r.RunsAgain)
+	case !p.HasEnded():
+		return j.ofLiving(p.Pod, true)
+	default:
+		return Superseded
 	}
-	return Superseded
 }
 
 // HasCounted reports whether the failure of a pod is one of the counted ends of its container that restarts in place. Exits is how many are counted. The

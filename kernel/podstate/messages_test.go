@@ -95,6 +95,9 @@ func TestWhoLacksAMark(t *testing.T) {
 		"its main container did its work": {logging(withLogger(0, noon, deleted(noon.Add(time.Minute), 30))), false},
 		"... after the deletion":          {logging(withLogger(0, noon, deleted(noon.Add(-time.Minute), 30))), true},
 		"its main container had failed":   {logging(withLogger(1, noon, deleted(noon.Add(time.Minute), 30))), false},
+		"... in the same second":          {logging(withLogger(0, noon, deleted(noon, 30))), false},
+		"... when a drain had begun":      {logging(withLogger(0, noon, deleted(noon, 30), targeted(noon.Add(-time.Second)))), true},
+		"it failed in the same second":    {logging(withLogger(1, noon, deleted(noon, 30))), true},
 		"it is marked":                    {pod(annotated(v1beta1.AnnotationDisrupted)), false},
 	} {
 		require.Equal(t, tc.want, tc.pod.LacksMark(), name)

@@ -143,7 +143,7 @@ func (j Judge) Of(pod Pod, numbers *Numbers, r Replica) State {
 		return j.ofBehind(pod, numbers, isToStop, r)
 	case !isToStop && pod.Exits() > r.Exits && !j.mayHaveWorked(pod, isToStop, r.RunsAgain):
 		return FailedInPod // Behind comes before it: an end in a pod that is behind is not of the present attempt
-	case pod.HasEnded():
+	case j.hasEnded(pod):
 		return j.ofEnded(pod, isToStop, r.RunsAgain)
 	case !isToStop && j.IsStranded(pod):
 		return Stranded
@@ -157,9 +157,12 @@ func IsToStop(pod *corev1.Pod, numbers *Numbers, modeGeneration int) bool {
 	return numbers.ModeGeneration < modeGeneration || HasMark(pod, v1beta1.AnnotationStopped)
 }
 
+// hasEnded reports whether a pod has ended, as far as anybody will ever know. A lost pod has if its main container had: what is reported of that decides.
+func (j Judge) hasEnded(p Pod) bool { return p.HasEnded() || p.mainHasEnded() && j.isLost(p.Pod) }
+
 // mayHaveWorked reports whether the pod has ended, and its replica has done its work, or has done it unless the phase will say otherwise.
 func (j Judge) mayHaveWorked(p Pod, isToStop, runsAgain bool) bool {
-	return p.HasEnded() && slices.Contains([]State{Succeeded, Alive, AwaitingPhase}, j.ofEnded(p, isToStop, runsAgain))
+	return j.hasEnded(p) && slices.Contains([]State{Succeeded, Alive, AwaitingPhase}, j.ofEnded(p, isToStop, runsAgain))
 }
 
 // ofEnded says what a pod that has ended means. It is Alive or AwaitingPhase if its phase has yet to say whether it succeeded.

@@ -45,8 +45,8 @@ func (p Pod) EndedAt() time.Time {
 	return last
 }
 
-// decidedAt returns when the code ended whose exit is the replica's outcome: that of the main container, if one is named. It is zero if unknown.
-func (p Pod) decidedAt() time.Time {
+// DecidedAt returns when the code ended whose exit is the replica's outcome: that of the main container, if one is named. It is zero if unknown.
+func (p Pod) DecidedAt() time.Time {
 	if end := p.mainEnd(); end != nil {
 		return end.FinishedAt.Time
 	}

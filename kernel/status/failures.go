@@ -9,6 +9,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
 // Failure is a failure that a reconcile has found.
@@ -21,10 +22,18 @@ type Failure struct {
 // maxFailures is how many failures a status keeps, as the CRD says.
 const maxFailures = 5
 
-// keepFailures keeps the last failures in the status. Of many in one reconcile it keeps the first, because the cause is among them.
+// keepFailures keeps the last failures in the status. Of many in one reconcile it keeps the first, because the cause is among them. The last hang is kept,
+// too: later hangs of other replicas may belong to it (see kernel/hang.go).
 func (w *writer) keepFailures() {
 	list := slices.Clone(w.status.Failures)
-	for _, f := range w.Failures[:min(len(w.Failures), maxFailures)] {
+	kept := slices.Clone(w.Failures[:min(len(w.Failures), maxFailures)])
+	for _, f := range slices.Backward(w.Failures[len(kept):]) {
+		if podstate.IsHang(&f.ReplicaFailure) {
+			kept[len(kept)-1] = f
+			break
+		}
+	}
+	for _, f := range kept {
 		list = append(list, f.ReplicaFailure)
 	}
 	w.status.Failures = list[max(0, len(list)-maxFailures):]

@@ -1,0 +1,192 @@
+package podstate
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/apis/inplace"
+)
+
+// helped is a pod whose template names its main container, which ended at noon. Another container runs on.
+func helped(code int32, edits ...func(*corev1.Pod)) Pod {
+	p := withLogger(code, time.Time{}, append([]func(*corev1.Pod){phase(corev1.PodRunning)}, edits...)...)
+	p.Status.ContainerStatuses[1].State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+	return p
+}
+
+// loggerEnded has the other container have ended.
+func loggerEnded(p Pod, at time.Time) Pod {
+	p.Status.ContainerStatuses[1].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, FinishedAt: metav1.NewTime(at)}}
+	return p
+}
+
+// mayBeStarted has the kubelet start the main container again by rules of the template.
+func mayBeStarted(p Pod) Pod {
+	p.Template.Spec.Containers[0].RestartPolicy = ptr.To(corev1.ContainerRestartPolicyNever)
+	return p
+}
+
+// unnamed has no container be the main one.
+func unnamed(p Pod) Pod {
+	p.Template = p.Template.DeepCopy()
+	p.Template.Annotations = nil
+	return p
+}
+
+func inItsPlace(p *corev1.Pod) {
+	p.Annotations = map[string]string{inplace.Annotation: inplace.Order{Attempt: 1, Go: 1}.String()}
+}
+
+// invented has a node not know how the main container ended.
+func invented(p *corev1.Pod) { p.Status.ContainerStatuses[0].State = lost() }
+
+func because(reason string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Status.Conditions[0].Reason = reason }
+}
+
+// bounded is a pod that its kubelet got an hour before noon, with a deadline of that many seconds.
+func bounded(seconds int64) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Status.StartTime, p.Spec.ActiveDeadlineSeconds = &metav1.Time{Time: noon.Add(-time.Hour)}, &seconds
+	}
+}
+
+// meansAt requires what pods mean at a time, whole and trimmed.
+func meansAt(t *testing.T, now time.Time, want State, p Pod, r Replica) {
+	t.Helper()
+	judge := Judge{Now: now, ForceReplaceAfter: 5 * time.Minute}
+	for _, p := range []Pod{p, {Trim(p.DeepCopy()), p.Template}} {
+		numbers := Numbers{}
+		if m := NumbersOf(p.Pod); m.Order != nil {
+			numbers.Order, numbers.Attempt = m.Order, 1
+		}
+		require.Equal(t, want, judge.Of(p, &numbers, r))
+	}
+}
+
+// The main container ended at noon, and another one ran on until something ended the pod an hour later.
+func TestWhatEndsAPodAfterItsMainContainer(t *testing.T) {
+	later := noon.Add(time.Hour)
+	removed := func(p *corev1.Pod) { // as the garbage collector of pods does
+		p.Status.Phase = corev1.PodFailed
+		targeted(later)(p)
+		because("DeletionByPodGC")(p)
+		deleted(later, 0)(p)
+	}
+	byTaints := func(p *corev1.Pod) { targeted(later)(p); because(byTaint)(p); deleted(later, 30)(p) }
+	forced, pause := deleted(later, 0), Replica{ModeGeneration: 1}
+	drained := func(p *corev1.Pod) { targeted(noon.Add(-time.Second))(p); deleted(later, 0)(p) }
+	present := Replica{Attempt: 1}
+	behind, obsolete := Replica{Attempt: 2}, Replica{Attempt: 2, InPlace: true, Obsolete: true}
+	full, late := reason("Evicted"), reason("DeadlineExceeded")
+	stopped, marked := annotated(v1beta1.AnnotationStopped), annotated(v1beta1.AnnotationDisrupted)
+	for name, tc := range map[string]struct {
+		pod     Pod
+		replica Replica
+		want    State
+	}{
+		// Its node was removed.
+		"removed, and had done its work":            {helped(0, removed), Replica{}, Succeeded},
+		"... and the job is paused":                 {helped(0, removed), pause, Succeeded},
+		"... and it would run again":                {helped(0, removed), Replica{ModeGeneration: 1, RunsAgain: true}, Superseded},
+		"... after a drain had told it to stop":     {helped(0, removed, targeted(noon.Add(-time.Second))), Replica{}, Disrupted},
+		"... marked":                                {helped(0, removed, marked), Replica{}, Disrupted},
+		"... in debug mode":                         {helped(0, removed, debugs), Replica{}, Disrupted},
+		"... of which nobody knows the end":         {helped(0, removed, invented), Replica{}, Disrupted},
+		"... or may be started again":               {mayBeStarted(helped(0, removed)), Replica{}, Disrupted},
+		"... or no container is the main one":       {unnamed(helped(0, removed)), Replica{}, Disrupted},
+		"... in its place":                          {helped(0, removed, inItsPlace), present, Succeeded},
+		"... in its place, and is behind":           {helped(0, removed, inItsPlace), behind, Succeeded},
+		"removed, and had failed":                   {helped(3, removed), Replica{}, Failed},
+		"preempted, and had failed":                 {helped(3, reason("Preempting"), targeted(later)), Replica{}, Failed},
+		"... and no container is main":              {unnamed(helped(3, reason("Preempting"), targeted(later))), Replica{}, Disrupted},
+		"removed, and its main container still ran": {helped(0, removed, state(func(s *corev1.ContainerStatus) { s.State = pod().Status.ContainerStatuses[0].State })), Replica{}, Disrupted},
+
+		// Its node is lost, or somebody deletes it by force.
+		"forced, and had done its work":       {helped(0, forced), Replica{}, Succeeded},
+		"... while the job is paused":         {helped(0, forced), pause, Succeeded},
+		"... and would run again":             {helped(0, forced), Replica{ModeGeneration: 1, RunsAgain: true}, Superseded},
+		"... and its policy is Always":        {helped(0, forced), Replica{RunsAgain: true, Always: true}, Succeeded},
+		"... and the ledger is past it":       {helped(0, forced), Replica{Attempt: 1}, Superseded},
+		"... after a drain":                   {helped(0, drained), Replica{}, Disrupted},
+		"forced and marked, with its work":    {helped(0, forced, marked), Replica{}, Disrupted},
+		"... stopped":                         {helped(0, forced, stopped), Replica{}, Superseded},
+		"forced in debug mode":                {helped(0, forced, debugs), Replica{}, Disrupted},
+		"forced, its end is unknown":          {helped(0, forced, invented), Replica{}, Lost},
+		"forced, may be started again":        {mayBeStarted(helped(0, forced)), Replica{}, Lost},
+		"forced, no main container":           {unnamed(helped(0, forced)), Replica{}, Lost},
+		"forced, and had failed":              {helped(3, forced), Replica{}, Failed},
+		"forced and marked, and had failed":   {helped(3, forced, marked), Replica{}, Disrupted},
+		"forced, had failed, and is paused":   {helped(3, forced), pause, Superseded},
+		"forced, and its code was killed":     {helped(137, forced), Replica{}, Disrupted},
+		"forced in place, with its work":      {helped(0, forced, inItsPlace), present, Succeeded},
+		"... and is behind":                   {helped(0, forced, inItsPlace), behind, Succeeded},
+		"... and is obsolete":                 {helped(0, forced, inItsPlace), obsolete, Succeeded},
+		"forced in place, and had failed":     {helped(3, forced, inItsPlace), present, Lost},
+		"silent, and had done its work":       {helped(0, byTaints), Replica{}, Succeeded},
+		"silent and marked":                   {helped(0, byTaints, marked), Replica{}, Succeeded},
+		"silent, stopped, and had its work":   {helped(0, byTaints, stopped), Replica{}, Succeeded},
+		"silent, and had failed":              {helped(3, byTaints), Replica{}, Failed},
+		"silent, had failed, and is paused":   {helped(3, byTaints), pause, Superseded},
+		"silent, and its code was killed":     {helped(137, byTaints), Replica{}, Failed},
+		"silent, and did as it was told":      {helped(0, exited(0, later.Add(time.Second)), phase(corev1.PodRunning), byTaints), Replica{}, Disrupted},
+		"silent in place, and had failed":     {helped(3, byTaints, inItsPlace), present, Lost},
+		"silent, and no container is main":    {unnamed(helped(0, byTaints)), Replica{}, Lost},
+		"deleted, and its node may yet speak": {helped(0, deleted(noon.Add(2*time.Hour), 30)), Replica{}, Terminating},
+
+		// It went over a limit of its own.
+		"over its limit, with its work":        {loggerEnded(helped(0, full), later), Replica{}, Succeeded},
+		"... and its helper is not told of":    {helped(0, full), Replica{}, Succeeded},
+		"... when all ended":                   {loggerEnded(helped(0, full), noon), Replica{}, Failed},
+		"over its limit, no main container":    {unnamed(helped(0, full)), Replica{}, Failed},
+		"over its limit, and had failed":       {loggerEnded(helped(3, full), later), Replica{}, Failed},
+		"over its limit, its end is unknown":   {helped(0, full, invented), Replica{}, Failed},
+		"over its limit, may be started again": {mayBeStarted(helped(0, full)), Replica{}, Failed},
+
+		// Its deadline passed.
+		"late, with its work":              {helped(0, late, bounded(3601)), Replica{}, Succeeded},
+		"... and all have ended":           {loggerEnded(helped(0, late, bounded(7200)), later), Replica{}, Succeeded},
+		"... and a taint came later":       {helped(0, late, bounded(3601), targeted(later.Add(time.Minute))), Replica{}, Succeeded},
+		"... in the second in which it is": {helped(0, late, bounded(3600)), Replica{}, Failed},
+		"... when it was told to stop":     {loggerEnded(helped(0, late, bounded(3599)), later), Replica{}, Failed},
+		"... of unknown length":            {helped(0, late), Replica{}, Failed},
+		"late, no main container":          {unnamed(helped(0, late, bounded(3601))), Replica{}, Failed},
+		"late, and had failed":             {helped(3, late, bounded(3601)), Replica{}, Failed},
+		"late, what was added ran on":      {pod(exited(0, noon), beside("proxy", nil), late, bounded(3601)), Replica{}, Succeeded},
+	} {
+		t.Run(name, func(t *testing.T) { meansAt(t, later.Add(time.Hour), tc.want, tc.pod, tc.replica) })
+	}
+}
+
+// A failure that came before the deadline is told as what it is.
+func TestAFailureBeforeTheDeadlineIsNoTimeout(t *testing.T) {
+	for seconds, want := range map[int64]v1beta1.CauseKind{3600: v1beta1.CauseTimeout, 3601: v1beta1.CauseUnknown} {
+		p := helped(3, reason("DeadlineExceeded"), bounded(seconds))
+		r := p.FailureWithCause()
+		require.Equal(t, want, r.Cause.Kind)
+		require.EqualValues(t, 3, *r.ExitCode)
+	}
+}
+
+// What ran on beside the main container does not tell when the code failed.
+func TestAFailureIsThatOfTheMainContainer(t *testing.T) {
+	p := loggerEnded(helped(3, phase(corev1.PodFailed)), noon.Add(time.Hour))
+	require.Equal(t, noon, p.Failure().Time.Time)
+	require.Equal(t, noon.Add(time.Hour), unnamed(p).Failure().Time.Time)
+	require.Equal(t, noon.Add(time.Hour), p.EndedAt(), "other questions are about all containers")
+
+	early := p.Failure()
+	early.Pod, early.Time = "early", &metav1.Time{Time: noon.Add(-time.Minute)}
+	late := p.Failure()
+	late.Pod, late.Time = "late", &metav1.Time{Time: noon.Add(time.Minute)}
+	n, _ := First([]v1beta1.ReplicaFailure{late, p.Failure()}, 0)
+	require.Equal(t, 1, n)
+	n, _ = First([]v1beta1.ReplicaFailure{p.Failure(), early}, 0)
+	require.Equal(t, 1, n)
+}
