@@ -42,7 +42,7 @@ func TestList(t *testing.T) {
 		}
 		return names
 	}
-	require.Equal(t, []string{"gj/hello", "jaxthing/jax", "pj/mnist", "gj/step", "tfjob/old"}, names())
+	require.Equal(t, []string{"gj/hello", "jaxthing/jax", "pj/mnist", "tfjob/old", "gj/step"}, names())
 	require.Regexp(t, `pj/mnist +Unseen +2/3 +0 +- +0\.25 `, s.sees("list"))
 	require.Equal(t, []string{"pj/mnist"}, names("-l", "team=vision"))
 	require.Equal(t, []string{"gj/hello"}, names("--phase", "failed"))
