@@ -201,8 +201,12 @@ func (p *policy) stands(now time.Time) bool {
 	return false
 }
 
-// waits reports whether what is refused is not asked for any more. That is so of a type that starts after others, while one of these is not Ready.
+// waits reports whether what is refused is not asked for any more. That is so of a type that starts after others, while one of these is not Ready. It is so,
+// too, where all replicas begin together: in debug mode others end again and again, and each end delays all.
 func (p *policy) waits(job *v1beta1.GenericJob) bool {
+	if p.verb == "create" && p.about == "-worker-" && job.Spec.RunMode.Debugs() && job.Spec.RestartScope == v1beta1.RestartScopeJob {
+		return true
+	}
 	i := slices.IndexFunc(job.Spec.ReplicaSpecs, func(r v1beta1.ReplicaSpec) bool { return r.Type == "worker" })
 	return p.verb == "create" && p.about == "-worker-" && i >= 0 && startsAfterOthers(&job.Spec.ReplicaSpecs[i], int(job.Status.JobAttempt))
 }
