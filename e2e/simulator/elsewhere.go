@@ -2,11 +2,13 @@ package simulator
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/status"
 )
 
 // left is who must not come back to a node, because code failed there and a rule with elsewhere matches that.
@@ -27,10 +29,10 @@ func (l *left) note(p *corev1.Pod) {
 }
 
 // leftWritten checks that a status avoids the node of a first failure for which a rule says elsewhere. It does as long as that counts, unless the
-// breaker holds. Rules know an eviction by no exit code, though the code ended with one.
+// breaker holds.
 func (t *truth) leftWritten(was, is *v1beta1.GenericJob, bad, lost int) {
 	l, policy, first := &t.recordOf(is.UID).left, is.Spec.AvoidNodes, is.Status.FirstFailure
-	if policy == nil || mostAvoided(policy) == 0 || first == nil || first.Follows != "" || first.ExitCode == nil && first.WorkerExitCode == nil {
+	if policy == nil || mostAvoided(policy) == 0 || first == nil || !t.isJudged(is, first) {
 		l.node = ""
 		return
 	}
@@ -41,6 +43,27 @@ func (t *truth) leftWritten(was, is *v1beta1.GenericJob, bad, lost int) {
 	if l.node != "" && !isAvoided && !breaks && t.life.now.Sub(l.since) < countsFor(policy)-clocks {
 		t.violated("a rule sends nobody elsewhere", "%s failed on node %s, and avoids %v", first.Pod, l.node, is.Status.AvoidedNodes)
 	}
+}
+
+// isJudged reports whether rules judge the first failure of a job. They judge neither what follows from another end nor what a disruption excuses. They
+// know an eviction by no exit code, though the code ended with one.
+func (t *truth) isJudged(job *v1beta1.GenericJob, first *v1beta1.FirstFailure) bool {
+	hasCode := first.ExitCode != nil || first.WorkerExitCode != nil
+	return first.Follows == "" && hasCode && !t.isExcused(job, first)
+}
+
+// isExcused reports whether the first failure counts as a disruption, because another replica was disrupted and all restart together. The operator alone
+// knows what it had seen by then. It is believed if there was a disruption.
+func (t *truth) isExcused(job *v1beta1.GenericJob, first *v1beta1.FirstFailure) bool {
+	if job.Spec.RestartScope != v1beta1.RestartScopeJob || !strings.Contains(first.Why, status.WhileDisrupted("")) {
+		return false
+	}
+	for _, r := range t.recordOf(job.UID).replicas {
+		if r.disruptions > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // countsFor is how long a failure counts.

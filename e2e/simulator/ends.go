@@ -127,11 +127,12 @@ func (t *truth) disrupted(p *corev1.Pod) {
 
 // asked notes that the deletion of a pod was asked for. Codes 137 and 143 look as if its code had ended because of that.
 func (t *truth) asked(p *corev1.Pod) {
-	_, _, r := t.of(p)
+	_, rec, r := t.of(p)
 	r.disruptions++
 	for _, end := range endsOf(p) {
 		if t.life.tooClose(end.FinishedAt, t.life.stamp()) || obeys(end) {
 			r.doubts++
+			delete(rec.left.by, p.Name) // what may be no failure sends nobody elsewhere
 			t.mayBeAfter(p, r)
 		}
 	}

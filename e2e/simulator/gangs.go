@@ -192,9 +192,12 @@ func (l *Life) missesGang(p *corev1.Pod) bool {
 	})
 }
 
-// checkOutside: no gang waits for ever for a pod whose group an apiserver has dropped.
+// checkOutside: no gang waits for ever for a pod whose group an apiserver has dropped. The pods that a job has left at its end wait for nothing.
 func (t *truth) checkOutside() {
 	for _, p := range t.life.api.pods() {
+		if job, _, _ := t.of(p); job != nil && job.Status.CompletionTime != nil {
+			continue
+		}
 		if p.DeletionTimestamp == nil && !over(p) && t.life.missesGang(p) {
 			t.violated("a gang waits for a pod outside it", "%s is on node %q", p.Name, p.Spec.NodeName)
 		}

@@ -96,7 +96,6 @@ func (l *Life) strand(p *corev1.Pod, w *wrapper, code int32, reason string) {
 func (l *Life) forgetContainer(p *corev1.Pod, w *wrapper) {
 	l.say("kubelet: cannot find the container of %s, and waits to start another", keyOf(p))
 	l.truth.stranded(p)
-	l.truth.noteOnNode(p, metav1.GetControllerOf(p).UID)
 	w.died = w.died || !w.runs // its code may begin yet, though the end counts
 	w.runs, w.down, w.untold = false, true, false
 	w.exits++
@@ -111,9 +110,11 @@ func (l *Life) forgetContainer(p *corev1.Pod, w *wrapper) {
 	})
 }
 
-// stranded notes that a node has ended the container of a pod: no failure, of whatever attempt its code was.
+// stranded notes that a node has ended the container of a pod: no failure, of whatever attempt its code was. If the pod is ended before anybody looks, its
+// exit code passes for that of code that has failed on the node.
 func (t *truth) stranded(p *corev1.Pod) {
 	_, _, r := t.of(p)
+	t.noteOnNode(p, metav1.GetControllerOf(p).UID)
 	r.disruptions++
 	if r.lost == p.UID {
 		r.doubts++ // who has seen neither loss takes the first for a failure: only the last end is told
