@@ -13,7 +13,10 @@ COMPILED = "batch.tensorstack.dev/compiled-generation"
 
 
 def owner_of(o: Object) -> Object | None:
-    """The reference to the training job that a GenericJob was compiled from. None if there is none: a workflow that has the job as a step is none."""
+    """The reference to the training job that a GenericJob was compiled from; None without one.
+
+    A workflow that has the job as a step is none.
+    """
     if COMPILED not in o["metadata"].get("annotations", {}):
         return None
     return next((r for r in o["metadata"].get("ownerReferences", []) if r.get("controller")), None)
