@@ -170,6 +170,19 @@ func (t *truth) checkGroups() {
 	}
 }
 
+// isKeptByLate reports whether only the protection of a PodGroup keeps it, for a pod of a late create that its job's cleanUpPolicy leaves. The group was deleted
+// before that pod came. Its other pods are over, so the pod waits for a node until somebody deletes it or its job.
+func (t *truth) isKeptByLate(group client.Object) bool {
+	if kindOf(group) != kindPodGroup || !slices.Equal(group.GetFinalizers(), []string{protection}) {
+		return false
+	}
+	return slices.ContainsFunc(t.life.api.pods(), func(p *corev1.Pod) bool {
+		job, _, _ := t.of(p)
+		isIn := t.late[p.UID] && groupOf(p) == group.GetName() && !over(p) && p.Spec.NodeName == ""
+		return isIn && job != nil && job.Status.CompletionTime != nil && t.mayRemain(job, p)
+	})
+}
+
 // dropGroup is an apiserver that does not know of scheduling groups, and drops that of a new pod.
 func (l *Life) dropGroup(p *corev1.Pod) {
 	if p.Spec.SchedulingGroup == nil || !l.trouble || l.gate == gateOn || l.gate == gateOffInOne && !l.tape.Chance(2) {

@@ -102,14 +102,15 @@ func (l *Life) sayStep(p *corev1.Pod) {
 	}
 }
 
-// furthest is what a wrapper answers whose code runs: less than in the end, as long as no code of the attempt has failed.
+// furthest is what a wrapper answers whose code runs: less than in the end, as long as no code of the attempt has failed. Code fails whether or not its failure
+// must be counted. A job whose rules name a rank keeps it, though a user has scaled it away.
 func (l *Life) furthest(p *corev1.Pod) string {
 	if !tellsSteps(p) {
 		return ""
 	}
 	_, rec, _ := l.truth.of(p)
 	step := l.stepIn(p)
-	if !rec.failedIn[l.truth.madeIn[p.UID]] {
+	if !rec.endedIn[l.truth.madeIn[p.UID]] {
 		step -= 50
 	}
 	return strconv.FormatInt(step, 10)

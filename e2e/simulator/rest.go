@@ -87,7 +87,7 @@ func (t *truth) checkOwners() {
 		if ref := metav1.GetControllerOf(o); ref != nil && !uids[string(ref.UID)] {
 			t.violated("an object leaked", "%s outlives its %s, finalizers %v", keyOf(o), ref.Kind, o.GetFinalizers())
 		}
-		if o.GetDeletionTimestamp() != nil {
+		if o.GetDeletionTimestamp() != nil && !t.isKeptByLate(o) {
 			t.violated("an object leaked", "%s is being deleted for ever, finalizers %v", keyOf(o), o.GetFinalizers())
 		}
 	}
