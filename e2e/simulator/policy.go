@@ -119,13 +119,14 @@ func (l *Life) count(p *policy, what string) {
 	h.last = l.now
 }
 
-// reasoned names a call with the reason for which it is asked. To stop a pod that lives, and to delete one that has ended, are two actions of the operator.
+// reasoned names a call with the reason for which it is asked. To stop a pod that lives, and to delete one that has ended, are two actions of the
+// operator. Between the two it may ask for none, while other containers report.
 func (l *Life) reasoned(what string, o client.Object) string {
-	if job, ok := l.api.get(key{v1beta1.KindGenericJob, jobName}).(*v1beta1.GenericJob); ok && job.Status.CompletionTime != nil {
-		return what + " at the end"
+	if p, ok := l.api.get(keyOf(o)).(*corev1.Pod); ok && (over(p) || codeEnd(p) != nil) {
+		what += " that has ended"
 	}
-	if p, ok := l.api.get(keyOf(o)).(*corev1.Pod); ok && over(p) {
-		return what + " that has ended"
+	if job, ok := l.api.get(key{v1beta1.KindGenericJob, jobName}).(*v1beta1.GenericJob); ok && job.Status.CompletionTime != nil {
+		what += " at the end"
 	}
 	return what
 }
