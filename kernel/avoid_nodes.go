@@ -23,8 +23,8 @@ import (
 
 // failureNode is the node for which the first failure of an incident counts, as far as the ends of this reconcile tell.
 type failureNode struct {
-	isNew bool   // the incident begins in this reconcile
-	node  string // "" if the failure follows from the end of another replica
+	isNew   bool               // the incident begins in this reconcile
+	counted ledger.NodeFailure // zero if the first failure counts for no node
 }
 
 // Avoiding returns the job with the operator's default of avoidNodes, if it has no avoidNodes of its own.
@@ -121,8 +121,8 @@ func (p *planning) addFirstFailure() (counted failureNode) {
 	counted.isNew = true
 	first := firstOf(p.recorded.ended)
 	if record := first.pod.Failure(); isFailure(first) && record.Follows == "" {
-		counted.node = record.Node
-		p.draft.AddNodeFailure(nodeFailure(counted.node, v1beta1.AvoidFailed, first.pod.FailureSentence()), p.Now)
+		counted.counted = nodeFailure(record.Node, v1beta1.AvoidFailed, first.pod.FailureSentence())
+		p.draft.AddNodeFailure(counted.counted, p.Now)
 		record = first.pod.FailureWithCause()
 		p.avoidAtOnce(first.account.Type, &record)
 	}
@@ -149,13 +149,13 @@ func (p *planning) correctNodeFailures() {
 	if p.Job.Status.CompletionTime != nil || !spec.Avoidance(p.Job).Counts {
 		return
 	}
-	before, node := p.failureNode.corrected(p.Job.Status.FirstFailure, p.first, p.recorded.ended)
-	if node != before {
+	before, now := p.failureNode.corrected(p.Job.Status.FirstFailure, p.first, p.recorded.ended)
+	if now != before {
 		p.draft.RemoveNodeFailure(before)
-		p.draft.AddNodeFailure(nodeFailure(node, v1beta1.AvoidFailed, p.first.Why), p.Now)
+		p.draft.AddNodeFailure(now, p.Now)
 	}
-	atOnce := node != "" && p.avoidAtOnce(typeOf(p.replicas, p.first.Pod), &p.first.ReplicaFailure)
-	if (node != before || atOnce) && !p.verdict.IsOver() {
+	atOnce := now.Node != "" && p.avoidAtOnce(typeOf(p.replicas, p.first.Pod), &p.first.ReplicaFailure)
+	if (now != before || atOnce) && !p.verdict.IsOver() {
 		p.avoidNodes()
 	}
 	if p.verdict.Course == verdict.Run && !p.draft.BarrierIsOpen() {
@@ -173,25 +173,26 @@ func typeOf(replicas *roster.Roster, pod string) string {
 	return ""
 }
 
-// corrected returns the node for which the first failure was counted, and the node for which it counts by what is known now.
-func (s failureNode) corrected(stored, first *v1beta1.FirstFailure, ended []end) (before, node string) {
+// corrected returns the failure that was counted for its node, and the one that counts by what is known now. A stored first failure may have been a
+// disruption, which was not counted. RemoveNodeFailure does not find such a one.
+func (s failureNode) corrected(stored, first *v1beta1.FirstFailure, ended []end) (before, now ledger.NodeFailure) {
 	isOther := first != nil && (stored == nil || first.Pod != stored.Pod || !first.Time.Equal(stored.Time))
 	switch {
 	case s.isNew && first != nil:
-		return s.node, suspectOf(first, ended)
+		return s.counted, countedFor(first, ended)
 	case isOther:
-		return suspectOf(stored, nil), suspectOf(first, ended)
+		return countedFor(stored, nil), countedFor(first, ended)
 	default:
-		return "", ""
+		return before, now
 	}
 }
 
-// suspectOf returns the node for which a failure counts; "" if it follows from the end of another replica. It is "" for a disruption, too.
-func suspectOf(f *v1beta1.FirstFailure, ended []end) string {
+// countedFor returns what a first failure counts for; zero if it follows from the end of another replica, or is a disruption among some ends.
+func countedFor(f *v1beta1.FirstFailure, ended []end) (counted ledger.NodeFailure) {
 	if f == nil || f.Follows != "" || slices.ContainsFunc(ended, func(e end) bool { return e.pod.Name == f.Pod && !isFailure(&e) }) {
-		return ""
+		return counted
 	}
-	return f.Node
+	return nodeFailure(f.Node, v1beta1.AvoidFailed, f.Why)
 }
 
 // replacePodsOnBadNodes replaces pods on avoided nodes, of replicas that wait at the barrier to begin again in their pods.
