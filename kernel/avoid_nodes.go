@@ -24,7 +24,7 @@ import (
 // failureNode is the node for which the first failure of an incident counts, as far as the ends of this reconcile tell.
 type failureNode struct {
 	isNew   bool               // the incident begins in this reconcile
-	counted ledger.NodeFailure // zero if the first failure counts for no node
+	failure ledger.NodeFailure // zero if the first failure counts for no node
 }
 
 // Avoiding returns the job with the operator's default of avoidNodes, if it has no avoidNodes of its own.
@@ -99,8 +99,7 @@ func rejections(o *outcomes, whole bool) (list []ledger.NodeFailure) {
 		answered[e.pod.UID] = true
 		all = all || whole && !e.account.Auxiliary
 	}
-	for i := range o.ended {
-		e := &o.ended[i]
+	for _, e := range o.ended {
 		node := e.pod.Spec.NodeName
 		if (all || answered[e.pod.UID]) && !known[node] && e.pod.WasRejectedByNode() {
 			known[node], list = true, append(list, nodeFailure(node, v1beta1.AvoidRejected, e.why))
@@ -121,8 +120,8 @@ func (p *planning) addFirstFailure() (counted failureNode) {
 	counted.isNew = true
 	first := firstOf(p.recorded.ended)
 	if record := first.pod.Failure(); isFailure(first) && record.Follows == "" {
-		counted.counted = nodeFailure(record.Node, v1beta1.AvoidFailed, first.pod.FailureSentence())
-		p.draft.AddNodeFailure(counted.counted, p.Now)
+		counted.failure = nodeFailure(record.Node, v1beta1.AvoidFailed, first.pod.FailureSentence())
+		p.draft.AddNodeFailure(counted.failure, p.Now)
 		record = first.pod.FailureWithCause()
 		p.avoidAtOnce(first.account.Type, &record)
 	}
@@ -175,11 +174,11 @@ func typeOf(replicas *roster.Roster, pod string) string {
 
 // corrected returns the failure that was counted for its node, and the one that counts by what is known now. A stored first failure may have been a
 // disruption, which was not counted. RemoveNodeFailure does not find such a one.
-func (s failureNode) corrected(stored, first *v1beta1.FirstFailure, ended []end) (before, now ledger.NodeFailure) {
+func (s failureNode) corrected(stored, first *v1beta1.FirstFailure, ended []*end) (before, now ledger.NodeFailure) {
 	isOther := first != nil && (stored == nil || first.Pod != stored.Pod || !first.Time.Equal(stored.Time))
 	switch {
 	case s.isNew && first != nil:
-		return s.counted, countedFor(first, ended)
+		return s.failure, countedFor(first, ended)
 	case isOther:
 		return countedFor(stored, nil), countedFor(first, ended)
 	default:
@@ -188,8 +187,8 @@ func (s failureNode) corrected(stored, first *v1beta1.FirstFailure, ended []end)
 }
 
 // countedFor returns what a first failure counts for; zero if it follows from the end of another replica, or is a disruption among some ends.
-func countedFor(f *v1beta1.FirstFailure, ended []end) (counted ledger.NodeFailure) {
-	if f == nil || f.Follows != "" || slices.ContainsFunc(ended, func(e end) bool { return e.pod.Name == f.Pod && !isFailure(&e) }) {
+func countedFor(f *v1beta1.FirstFailure, ended []*end) (counted ledger.NodeFailure) {
+	if f == nil || f.Follows != "" || slices.ContainsFunc(ended, func(e *end) bool { return e.pod.Name == f.Pod && !isFailure(e) }) {
 		return counted
 	}
 	return nodeFailure(f.Node, v1beta1.AvoidFailed, f.Why)

@@ -19,7 +19,7 @@ type outcomes struct {
 	toldInstead     *end                      // the first failure, if all replicas restart after a failure: it is told as their reason; nil otherwise
 	failures        []status.Failure          // of replicas that failed for good
 	newSuccesses    []*corev1.Pod             // pods whose success no stored status has yet
-	ended           []end                     // all replicas that ended, in the order of their ends; once they are counted, the first hang is before other hangs
+	ended           []*end                    // all replicas that ended, in the order of their ends; once they are counted, the first hang is before other hangs
 	failingRule     string                    // the rule of spec.failurePolicy that fails the job; "" if none does
 	furthest        furthest                  // how far the job had come
 	noProgress      *v1beta1.NoProgressStatus // what status.noProgress is from now on
@@ -69,13 +69,13 @@ func (o *outcomes) recordEnds(draft ledger.Draft, replicas *roster.Roster) (dist
 		e, isEnd := endOf(draft.Ledger, t, rank, state)
 		disturbed = disturbed || slices.Contains(disturbances, state) || isEnd && e.countsAs == ledger.Disruption
 		if isEnd {
-			o.ended = append(o.ended, e)
+			o.ended = append(o.ended, &e)
 		} else if state == podstate.Succeeded {
 			draft.Succeed(t.Account, rank)
 			o.noteSuccess(pod)
 		}
 	}
-	slices.SortStableFunc(o.ended, func(a, b end) int { return byEnd(a.pod, b.pod) })
+	slices.SortStableFunc(o.ended, func(a, b *end) int { return byEnd(a.pod, b.pod) })
 	return disturbed
 }
 
