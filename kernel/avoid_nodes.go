@@ -20,6 +20,8 @@ import (
 
 // Nodes that the job's new pods avoid. Of an incident only the first failure counts, for the node on which it came. Which failure was first may become
 // known late. Then it counts for the node of that one, and no longer for the other.
+//
+// Of the functions here, methods of planning write into the draft. All others only read.
 
 // failureNode is the node for which the first failure of an incident counts, as far as the ends of this reconcile tell.
 type failureNode struct {
@@ -113,12 +115,11 @@ func (p *planning) addFirstFailure() (counted failureNode) {
 	if !spec.Avoidance(p.Job).Counts {
 		return counted
 	}
-	recorded := failuresOf(p.recorded.ended)
-	if len(recorded) == 0 || !p.incidentOf(p.draft.Ledger, p.replicas, recorded).IsNew() {
+	first := firstOf(p.recorded.ended)
+	if first == nil || !p.incident.IsNew() {
 		return counted
 	}
 	counted.isNew = true
-	first := firstOf(p.recorded.ended)
 	if record := first.pod.Failure(); isFailure(first) && record.Follows == "" {
 		counted.failure = nodeFailure(record.Node, v1beta1.AvoidFailed, first.pod.FailureSentence())
 		p.draft.AddNodeFailure(counted.failure, p.Now)
@@ -158,7 +159,7 @@ func (p *planning) correctNodeFailures() {
 		p.avoidNodes()
 	}
 	if p.verdict.Course == verdict.Run && !p.draft.BarrierIsOpen() {
-		replacePodsOnBadNodes(p.draft, p.replicas)
+		p.replacePodsOnBadNodes()
 	}
 }
 
@@ -195,18 +196,18 @@ func countedFor(f *v1beta1.FirstFailure, ended []*end) (counted ledger.NodeFailu
 }
 
 // replacePodsOnBadNodes replaces pods on avoided nodes, of replicas that wait at the barrier to begin again in their pods.
-func replacePodsOnBadNodes(draft ledger.Draft, replicas *roster.Roster) {
-	for i := range replicas.Types {
-		t := &replicas.Types[i]
+func (p *planning) replacePodsOnBadNodes() {
+	for i := range p.replicas.Types {
+		t := &p.replicas.Types[i]
 		if t.Auxiliary || spec.NamesItsNode(&t.Template.Spec) {
 			continue
 		}
 		for rank, pod := range t.Pods {
-			if pod == nil || t.HasFinished(rank) || !draft.IsBad(pod.Spec.NodeName) {
+			if pod == nil || t.HasFinished(rank) || !p.draft.IsBad(pod.Spec.NodeName) {
 				continue
 			}
-			if t.PodAttempt(rank) < draft.Attempt(t.Account, rank) && !replicas.IsObsolete(t, rank) {
-				draft.ReplacePod(t.Account, rank)
+			if t.PodAttempt(rank) < p.draft.Attempt(t.Account, rank) && !p.replicas.IsObsolete(t, rank) {
+				p.draft.ReplacePod(t.Account, rank)
 			}
 		}
 	}

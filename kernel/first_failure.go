@@ -55,18 +55,19 @@ func untilCause(job *v1beta1.GenericJob, replicas *roster.Roster, ended []*end, 
 	return wait
 }
 
-// firstFailure returns the first failure, as far as this reconcile knows; nil if there is none. Before is the summary that the status still has, if the
-// new one differs from it; otherwise "".
-func firstFailure(w World, l *ledger.Ledger, replicas *roster.Roster, o *outcomes, over bool) (first *v1beta1.FirstFailure, before string) {
-	if o.waitsFor > 0 { // failures that wait to be counted are not recorded yet
-		return w.Job.Status.FirstFailure, ""
-	}
-	return w.incidentOf(l, replicas, failuresOf(o.ended)).First(over)
+// incidentOf returns the incident to which the recorded failures belong. It is found before restarts are written, with which the run mode may change: what ended
+// under the old one belongs together by its rules.
+func incidentOf(w World, l *ledger.Ledger, replicas *roster.Roster, o *outcomes) incident.Incident {
+	return incident.Of(incident.Inputs{Job: w.Job, Now: w.Now, Reports: w.Reports, Ledger: l, Roster: replicas}, failuresOf(o.ended))
 }
 
-// incidentOf returns the incident to which these failures belong.
-func (w World) incidentOf(l *ledger.Ledger, replicas *roster.Roster, recorded []incident.Failure) incident.Incident {
-	return incident.Of(incident.Inputs{Job: w.Job, Now: w.Now, Reports: w.Reports, Ledger: l, Roster: replicas}, recorded)
+// firstFailure returns the first failure, as far as this reconcile knows; nil if there is none. Before is the summary that the status still has, if the
+// new one differs from it; otherwise "".
+func (p *planning) firstFailure() (first *v1beta1.FirstFailure, before string) {
+	if p.recorded.waitsFor > 0 { // failures that wait to be counted are not recorded yet
+		return p.Job.Status.FirstFailure, ""
+	}
+	return p.incident.First(p.verdict.IsOver())
 }
 
 // disrupted is what an excused failure follows from, if it names no cause, and another replica's disruption is final.

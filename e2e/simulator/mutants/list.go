@@ -95,7 +95,7 @@ var ofReconciles = []mutant{
 		"most = min(most, max(0, nodeCount-1-len(d.lost)))", "most = min(most, nodeCount)"},
 	{"every failure of one crash counts", "kernel/avoid_nodes.go",
 		"p.draft.AddNodeFailure(counted.failure, p.Now)",
-		"for _, e := range recorded {\n\t\t\tp.draft.AddNodeFailure(nodeFailure(e.Node, v1beta1.AvoidFailed, \"\"), p.Now)\n\t\t}"},
+		"for _, e := range failuresOf(p.recorded.ended) {\n\t\t\tp.draft.AddNodeFailure(nodeFailure(e.Node, v1beta1.AvoidFailed, \"\"), p.Now)\n\t\t}"},
 	{"code that exits with 0 because of its deadline has succeeded", "kernel/podstate/containers.go",
 		"case p.endedByKubelet(), p.endedByDeadline():", "case p.endedByKubelet():"},
 	{"a container that its kubelet has lost and counted had failed before", "kernel/podstate/inplace.go",
