@@ -20,11 +20,13 @@ import (
 
 // Nodes that the job's new pods avoid. Of an incident only the first failure counts, for the node on which it came. Which failure was first may become
 // known late. Then it counts for the node of that one, and no longer for the other.
+//
+// Of the functions here, methods of planning write into the draft. All others only read.
 
 // failureNode is the node for which the first failure of an incident counts, as far as the ends of this reconcile tell.
 type failureNode struct {
-	isNew bool   // the incident begins in this reconcile
-	node  string // "" if the failure follows from the end of another replica
+	isNew   bool               // the incident begins in this reconcile
+	failure ledger.NodeFailure // zero if the first failure counts for no node
 }
 
 // Avoiding returns the job with the operator's default of avoidNodes, if it has no avoidNodes of its own.
@@ -99,8 +101,7 @@ func rejections(o *outcomes, whole bool) (list []ledger.NodeFailure) {
 		answered[e.pod.UID] = true
 		all = all || whole && !e.account.Auxiliary
 	}
-	for i := range o.ended {
-		e := &o.ended[i]
+	for _, e := range o.ended {
 		node := e.pod.Spec.NodeName
 		if (all || answered[e.pod.UID]) && !known[node] && e.pod.WasRejectedByNode() {
 			known[node], list = true, append(list, nodeFailure(node, v1beta1.AvoidRejected, e.why))
@@ -114,15 +115,14 @@ func (p *planning) addFirstFailure() (counted failureNode) {
 	if !spec.Avoidance(p.Job).Counts {
 		return counted
 	}
-	recorded := failuresOf(p.recorded.ended)
-	if len(recorded) == 0 || !p.incidentOf(p.draft.Ledger, p.replicas, recorded).IsNew() {
+	first := firstOf(p.recorded.ended)
+	if first == nil || !p.incident.IsNew() {
 		return counted
 	}
 	counted.isNew = true
-	first := firstOf(p.recorded.ended)
 	if record := first.pod.Failure(); isFailure(first) && record.Follows == "" {
-		counted.node = record.Node
-		p.draft.AddNodeFailure(nodeFailure(counted.node, v1beta1.AvoidFailed, first.pod.FailureSentence()), p.Now)
+		counted.failure = nodeFailure(record.Node, v1beta1.AvoidFailed, first.pod.FailureSentence())
+		p.draft.AddNodeFailure(counted.failure, p.Now)
 		record = first.pod.FailureWithCause()
 		p.avoidAtOnce(first.account.Type, &record)
 	}
@@ -149,17 +149,17 @@ func (p *planning) correctNodeFailures() {
 	if p.Job.Status.CompletionTime != nil || !spec.Avoidance(p.Job).Counts {
 		return
 	}
-	before, node := p.failureNode.corrected(p.Job.Status.FirstFailure, p.first, p.recorded.ended)
-	if node != before {
+	before, now := p.failureNode.corrected(p.Job.Status.FirstFailure, p.first, p.recorded.ended)
+	if now != before {
 		p.draft.RemoveNodeFailure(before)
-		p.draft.AddNodeFailure(nodeFailure(node, v1beta1.AvoidFailed, p.first.Why), p.Now)
+		p.draft.AddNodeFailure(now, p.Now)
 	}
-	atOnce := node != "" && p.avoidAtOnce(typeOf(p.replicas, p.first.Pod), &p.first.ReplicaFailure)
-	if (node != before || atOnce) && !p.verdict.IsOver() {
+	atOnce := now.Node != "" && p.avoidAtOnce(typeOf(p.replicas, p.first.Pod), &p.first.ReplicaFailure)
+	if (now != before || atOnce) && !p.verdict.IsOver() {
 		p.avoidNodes()
 	}
 	if p.verdict.Course == verdict.Run && !p.draft.BarrierIsOpen() {
-		replacePodsOnBadNodes(p.draft, p.replicas)
+		p.replacePodsOnBadNodes()
 	}
 }
 
@@ -173,40 +173,41 @@ func typeOf(replicas *roster.Roster, pod string) string {
 	return ""
 }
 
-// corrected returns the node for which the first failure was counted, and the node for which it counts by what is known now.
-func (s failureNode) corrected(stored, first *v1beta1.FirstFailure, ended []end) (before, node string) {
+// corrected returns the failure that was counted for its node, and the one that counts by what is known now. A stored first failure may have been a
+// disruption, which was not counted. RemoveNodeFailure does not find such a one.
+func (s failureNode) corrected(stored, first *v1beta1.FirstFailure, ended []*end) (before, now ledger.NodeFailure) {
 	isOther := first != nil && (stored == nil || first.Pod != stored.Pod || !first.Time.Equal(stored.Time))
 	switch {
 	case s.isNew && first != nil:
-		return s.node, suspectOf(first, ended)
+		return s.failure, countedFor(first, ended)
 	case isOther:
-		return suspectOf(stored, nil), suspectOf(first, ended)
+		return countedFor(stored, nil), countedFor(first, ended)
 	default:
-		return "", ""
+		return before, now
 	}
 }
 
-// suspectOf returns the node for which a failure counts; "" if it follows from the end of another replica. It is "" for a disruption, too.
-func suspectOf(f *v1beta1.FirstFailure, ended []end) string {
-	if f == nil || f.Follows != "" || slices.ContainsFunc(ended, func(e end) bool { return e.pod.Name == f.Pod && !isFailure(&e) }) {
-		return ""
+// countedFor returns what a first failure counts for; zero if it follows from the end of another replica, or is a disruption among some ends.
+func countedFor(f *v1beta1.FirstFailure, ended []*end) (counted ledger.NodeFailure) {
+	if f == nil || f.Follows != "" || slices.ContainsFunc(ended, func(e *end) bool { return e.pod.Name == f.Pod && !isFailure(e) }) {
+		return counted
 	}
-	return f.Node
+	return nodeFailure(f.Node, v1beta1.AvoidFailed, f.Why)
 }
 
 // replacePodsOnBadNodes replaces pods on avoided nodes, of replicas that wait at the barrier to begin again in their pods.
-func replacePodsOnBadNodes(draft ledger.Draft, replicas *roster.Roster) {
-	for i := range replicas.Types {
-		t := &replicas.Types[i]
+func (p *planning) replacePodsOnBadNodes() {
+	for i := range p.replicas.Types {
+		t := &p.replicas.Types[i]
 		if t.Auxiliary || spec.NamesItsNode(&t.Template.Spec) {
 			continue
 		}
 		for rank, pod := range t.Pods {
-			if pod == nil || t.HasFinished(rank) || !draft.IsBad(pod.Spec.NodeName) {
+			if pod == nil || t.HasFinished(rank) || !p.draft.IsBad(pod.Spec.NodeName) {
 				continue
 			}
-			if t.PodAttempt(rank) < draft.Attempt(t.Account, rank) && !replicas.IsObsolete(t, rank) {
-				draft.ReplacePod(t.Account, rank)
+			if t.PodAttempt(rank) < p.draft.Attempt(t.Account, rank) && !p.replicas.IsObsolete(t, rank) {
+				p.draft.ReplacePod(t.Account, rank)
 			}
 		}
 	}

@@ -121,3 +121,30 @@ func TestAFailureThatIsTakenBackIsNotToldAnyMore(t *testing.T) {
 		}
 	}
 }
+
+// A disruption is told as the first failure where the restart policy is Never, and counts for no node. Then code turns out to have failed before that.
+func TestNothingIsTakenBackForADisruptionThatHasCountedForNoNode(t *testing.T) {
+	once := kt.Type("once", 1, kt.Policy(never, -1))
+	for _, node := range []string{"a", "b"} {
+		job := kt.Job(kt.Type("worker", 1), once, success(v1beta1.FinishRule{"worker": ranks(0)}), kt.BackoffLimit(99), kt.Begun, avoiding(v1beta1.AvoidNodes{}))
+		at := func(now time.Duration, pods ...*corev1.Pod) {
+			t.Helper()
+			job = after(job, planWorld(t, kernel.World{Job: job, Pods: pods, Now: kt.At(now), NodeCount: 9, Settings: kt.Settings}))
+		}
+		at(time.Minute, kt.Pod(job, "worker", 0, kt.ExitedAt(17, kt.At(time.Minute)), onNode("a")), kt.Pod(job, "once", 0, kt.Running, onNode("a")))
+		require.Equal(t, 1, failuresOn(job, "a"))
+
+		ended := 20 * time.Minute
+		disrupted := kt.Pod(job, "once", 0, kt.ExitedAt(137, kt.At(ended)), kt.Disrupted, onNode("a"))
+		at(ended+time.Second, kt.Pod(job, "worker", 0, kt.Running, onNode(node)), disrupted)
+		require.Equal(t, disrupted.Name, job.Status.FirstFailure.Pod)
+		require.Equal(t, 1, failuresOn(job, "a"))
+		cause := kt.Pod(job, "worker", 0, kt.ExitedAt(17, kt.At(ended-9*time.Second)), onNode(node))
+		at(ended+2*time.Second, cause, disrupted)
+		require.Equal(t, cause.Name, job.Status.FirstFailure.Pod)
+		want := map[string]int{"a": 1}
+		want[node]++
+		require.Equal(t, want["a"], failuresOn(job, "a"), "the failure of a minute after the start still counts")
+		require.Equal(t, want["b"], failuresOn(job, "b"))
+	}
+}

@@ -15,9 +15,10 @@ import (
 //
 // It judges copies. What joinCountedHang changes is in pending and final, and not in ended. There an end in a counted hang is still a failure, and
 // may be the first one.
-func applyLimits(draft ledger.Draft, ended []end, h hang) (pending, final []end) {
+func applyLimits(draft ledger.Draft, ended []*end, h hang) (pending, final []end) {
 	budget := draft.SharedRestartsLeft()
-	for _, e := range ended {
+	for _, judged := range ended {
+		e := *judged
 		if h.includes(&e) {
 			e.joinCountedHang()
 		}

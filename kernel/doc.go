@@ -55,7 +55,7 @@
 //	action.go                 the caller                   what an action is; the pod of a CreatePod    internal_test.go
 //	apply.go                  apply                        restarts, written into the draft             outcomes_test.go
 //	auxiliary.go              act                          auxiliary pods of a finished job             auxiliary_test.go
-//	avoid_nodes.go            observe, decide, apply, act  failures that count for nodes                avoid_nodes_test.go
+//	avoid_nodes.go            observe, apply, act          failures that count for nodes                avoid_nodes_test.go
 //	budget.go                 record                       which ends the limits allow to restart       budget_test.go
 //	clean_up.go               act                          pods of a finished job                       clean_up_test.go
 //	create.go                 act                          pods and the Service                         start_policy_test.go
@@ -63,7 +63,7 @@
 //	expire.go                 act                          ttlSecondsAfterFinished                      clean_up_test.go
 //	failure_policy.go         record, decide               rules of failurePolicy                       failure_policy_test.go
 //	finish.go                 decide                       success rules and failure rules              rules_test.go
-//	first_failure.go          record, decide, apply        which failure came first                     first_failure_test.go
+//	first_failure.go          record, apply                which failure came first                     first_failure_test.go
 //	gang.go                   apply, act                   groups of gang schedulers                    gang_test.go
 //	hang.go                   record                       hangs of several replicas                    hang_test.go
 //	history.go                apply                        why time was lost                            history_test.go
@@ -115,13 +115,15 @@
 // decide:
 //
 //   - askRulesAndCount (plan.go) asks the rules (rules.go), which read the ledger and cannot change it. No rule ends the job: the verdict is to run.
-//   - countNodeFailures (avoid_nodes.go) counts the failure for its node, if the job has avoidNodes. lossOf (time.go) finds what the job loses by it.
+//   - lossOf (time.go) finds what the job loses by the failure.
 //
 // apply:
 //
+//   - incidentOf (first_failure.go) asks package incident whether the failure begins an incident. Then countNodeFailures (avoid_nodes.go) counts it for
+//     its node, if the job has avoidNodes.
 //   - applyVerdict (apply.go) writes the restart into the draft: one attempt more, one restart more, perhaps a delay. From here on the pod is
 //     Superseded, or Behind if its code restarts in it. draft.NoteCodeStarted notes that code has started: from now on edits need a pause.
-//   - firstFailure (first_failure.go) asks package incident which failure came first. If that was another one than known so far,
+//   - firstFailure (first_failure.go) asks the incident which failure came first. If that was another one than known so far,
 //     correctNodeFailures (avoid_nodes.go) counts it for its node.
 //   - openBarrierAndFormGang (plan.go) opens the barrier if all replicas have come to it, and forms the gang.
 //   - explainLoss (history.go) and noteTime (time.go) write into the draft why the job lost time, and since when.

@@ -10,7 +10,6 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/ledger"
 	"github.com/genericjob/genericjob/kernel/output"
-	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/status"
 	"github.com/genericjob/genericjob/kernel/verdict"
 )
@@ -106,8 +105,8 @@ func (o *outcomes) applyFailurePolicy(job *v1beta1.GenericJob, l *ledger.Ledger)
 		return failureRule(rules, expressions, e.account.Type, &record)
 	}
 	var failed []*end
-	for i := range o.ended {
-		if e := &o.ended[i]; isFailure(e) && !e.account.Auxiliary {
+	for _, e := range o.ended {
+		if isFailure(e) && !e.account.Auxiliary {
 			failed = append(failed, e)
 		}
 	}
@@ -142,24 +141,22 @@ func judgeTogether(l *ledger.Ledger, failed []*end, judge func(*end) (*v1beta1.F
 
 // withFirstInFront sorts failures, which it gets in the order of their ends. The first failure comes first, then other causes, then what follows from
 // another replica's end.
-func withFirstInFront(failed []*end) (list []*end) {
-	var records []v1beta1.ReplicaFailure
-	for _, e := range failed {
-		records = append(records, e.pod.Failure())
-	}
+func withFirstInFront(failed []*end) []*end {
 	if len(failed) == 0 {
 		return nil
 	}
-	first, _ := podstate.First(records, 0)
-	list = append(list, failed[first])
-	for _, follows := range []bool{false, true} {
-		for i, e := range failed {
-			if i != first && follows == (records[i].Follows != "") {
-				list = append(list, e)
-			}
+	var causes, following []*end
+	first := firstOf(failed)
+	for _, e := range failed {
+		switch {
+		case e == first:
+		case e.pod.Failure().Follows == "":
+			causes = append(causes, e)
+		default:
+			following = append(following, e)
 		}
 	}
-	return list
+	return slices.Concat([]*end{first}, causes, following)
 }
 
 // moveFailingToFront moves the ends by which a rule fails the job to the front of the final ends. It returns the name of the first such rule; "" if there is

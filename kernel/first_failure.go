@@ -21,29 +21,28 @@ import (
 // closes its connections some seconds before it has ended.
 const causeWithin = 4 * time.Second
 
-// firstOf returns the first of the failures that this reconcile has recorded; nil if there is none.
-func firstOf(ended []end) *end {
+// firstOf returns the first of the failures among some ends, of which the status knows none yet; nil if there is none. All who must know before the incident
+// is found ask it. What the status tells may be another one: a stored failure, or one that came late.
+func firstOf(ended []*end) *end {
 	var records []v1beta1.ReplicaFailure
-	for _, e := range failuresOf(ended) {
-		records = append(records, e.ReplicaFailure)
+	for _, f := range failuresOf(ended) {
+		records = append(records, f.ReplicaFailure)
 	}
 	if len(records) == 0 {
 		return nil
 	}
-	n, _ := podstate.First(records, 0)
-	i := slices.IndexFunc(ended, func(e end) bool { return e.pod.Name == records[n].Pod })
-	return &ended[i]
+	n, _ := incident.FirstOf(records, 0)
+	return ended[slices.IndexFunc(ended, func(e *end) bool { return e.pod.Name == records[n].Pod })]
 }
 
 // untilCause returns how long to wait before failures are counted. It waits if all of them follow from another replica's end, or are hangs, while some
 // replica still runs. That replica may be the cause, and its kubelet reports it soon. If it were stopped first, nobody would know why it ended.
-func untilCause(job *v1beta1.GenericJob, replicas *roster.Roster, ended []end, disturbed bool, now time.Time) time.Duration {
+func untilCause(job *v1beta1.GenericJob, replicas *roster.Roster, ended []*end, disturbed bool, now time.Time) time.Duration {
 	if len(ended) == 0 || disturbed || job.Generation != job.Status.ObservedGeneration || replicas.UnfinishedWithPods() <= len(ended) {
 		return 0
 	}
 	wait := causeWithin
-	for i := range ended {
-		e := &ended[i]
+	for _, e := range ended {
 		since := now.Sub(e.pod.EndedAt())
 		if !isFailure(e) || e.pod.Code() == podstate.ExitSIGTERM || since < 0 || since >= causeWithin {
 			return 0
@@ -56,28 +55,28 @@ func untilCause(job *v1beta1.GenericJob, replicas *roster.Roster, ended []end, d
 	return wait
 }
 
-// firstFailure returns the first failure, as far as this reconcile knows; nil if there is none. Before is the summary that the status still has, if the
-// new one differs from it; otherwise "".
-func firstFailure(w World, l *ledger.Ledger, replicas *roster.Roster, o *outcomes, over bool) (first *v1beta1.FirstFailure, before string) {
-	if o.waitsFor > 0 { // failures that wait to be counted are not recorded yet
-		return w.Job.Status.FirstFailure, ""
-	}
-	return w.incidentOf(l, replicas, failuresOf(o.ended)).First(over)
+// incidentOf returns the incident to which the recorded failures belong. It is found before restarts are written, with which the run mode may change: what ended
+// under the old one belongs together by its rules.
+func incidentOf(w World, l *ledger.Ledger, replicas *roster.Roster, o *outcomes) incident.Incident {
+	return incident.Of(incident.Inputs{Job: w.Job, Now: w.Now, Reports: w.Reports, Ledger: l, Roster: replicas}, failuresOf(o.ended))
 }
 
-// incidentOf returns the incident to which these failures belong.
-func (w World) incidentOf(l *ledger.Ledger, replicas *roster.Roster, recorded []incident.Failure) incident.Incident {
-	return incident.Of(incident.Inputs{Job: w.Job, Now: w.Now, Reports: w.Reports, Ledger: l, Roster: replicas}, recorded)
+// firstFailure returns the first failure, as far as this reconcile knows; nil if there is none. Before is the summary that the status still has, if the
+// new one differs from it; otherwise "".
+func (p *planning) firstFailure() (first *v1beta1.FirstFailure, before string) {
+	if p.recorded.waitsFor > 0 { // failures that wait to be counted are not recorded yet
+		return p.Job.Status.FirstFailure, ""
+	}
+	return p.incident.First(p.verdict.IsOver())
 }
 
 // disrupted is what an excused failure follows from, if it names no cause, and another replica's disruption is final.
 const disrupted = "another pod of the job was disrupted"
 
 // failuresOf returns the failures among some ends. Under restart policy Never these include disruptions, which follow from no other replica's end.
-func failuresOf(ended []end) (list []incident.Failure) {
+func failuresOf(ended []*end) (list []incident.Failure) {
 	hasFinalDisruption := slices.ContainsFunc(ended, isFinalDisruption)
-	for i := range ended {
-		e := &ended[i]
+	for _, e := range ended {
 		if !isFailure(e) && (e.countsAs != ledger.Disruption || e.mayRunAgain) {
 			continue
 		}
@@ -87,7 +86,7 @@ func failuresOf(ended []end) (list []incident.Failure) {
 		}
 		f := incident.FailureOf(e.pod, why)
 		switch {
-		case isFinalDisruption(*e):
+		case isFinalDisruption(e):
 			f.Follows = ""
 		case e.isExcused && hasFinalDisruption && !podstate.NamesCause(&f.ReplicaFailure):
 			f.Follows = disrupted
@@ -98,6 +97,6 @@ func failuresOf(ended []end) (list []incident.Failure) {
 }
 
 // isFinalDisruption reports whether a replica was disrupted itself, and is not run again.
-func isFinalDisruption(e end) bool {
+func isFinalDisruption(e *end) bool {
 	return e.countsAs == ledger.Disruption && !e.mayRunAgain && !e.isExcused
 }

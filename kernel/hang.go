@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"slices"
 	"time"
 
 	"k8s.io/utils/ptr"
@@ -67,26 +68,24 @@ func hasFailedForGood(job *v1beta1.GenericJob, l *ledger.Ledger, pod string) boo
 }
 
 // putFirstHangFirst puts the hang that came first before the other hangs, because the first of them is counted. Other ends keep their places.
-func (h *hang) putFirstHangFirst(ended []end) {
+func (h *hang) putFirstHangFirst(ended []*end) {
 	if h.within == 0 {
 		return
 	}
-	var records []v1beta1.ReplicaFailure
+	var hangs []*end
 	var places []int // of the hangs, in ended
-	for i := range ended {
-		if e := &ended[i]; isHang(e) {
-			records, places = append(records, e.pod.Failure()), append(places, i)
+	for i, e := range ended {
+		if isHang(e) {
+			hangs, places = append(hangs, e), append(places, i)
 		}
 	}
-	if len(records) < 2 {
+	if len(hangs) < 2 {
 		return
 	}
-	n, _ := podstate.First(records, 0)
-	first := ended[places[n]]
-	for ; n > 0; n-- { // those before it move back by one place
-		ended[places[n]] = ended[places[n-1]]
+	n := slices.Index(hangs, firstOf(hangs))
+	for i, e := range slices.Concat(hangs[n:n+1], hangs[:n], hangs[n+1:]) {
+		ended[places[i]] = e
 	}
-	ended[places[0]] = first
 }
 
 // includes reports whether an end belongs to the hang. It does if its code ran already when the first replica was found, and was found soon after. An end

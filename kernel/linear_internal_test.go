@@ -20,13 +20,13 @@ func TestRejectionsAreThoseOfAnsweredEndsOncePerNode(t *testing.T) {
 		return &ledger.Account{ReplicaType: spec.ReplicaType{ReplicaSpec: &s}}
 	}
 	worker, store := account(v1beta1.ReplicaSpec{Type: "worker"}), account(v1beta1.ReplicaSpec{Type: "store", Auxiliary: true})
-	of := func(a *ledger.Account, pod, node, reason string) end {
+	of := func(a *ledger.Account, pod, node, reason string) *end {
 		status := corev1.PodStatus{Phase: corev1.PodFailed, Reason: reason}
 		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: pod, UID: types.UID(pod)}, Spec: corev1.PodSpec{NodeName: node}, Status: status}
-		return end{account: a, pod: podstate.Pod{Pod: p, Template: &corev1.PodTemplateSpec{}}, ruling: ruling{why: pod}}
+		return &end{account: a, pod: podstate.Pod{Pod: p, Template: &corev1.PodTemplateSpec{}}, ruling: ruling{why: pod}}
 	}
 	const ofNode, noRoom = "SysctlForbidden", "OutOfcpu"
-	ended := []end{
+	ended := []*end{
 		of(worker, "w0", "b", noRoom), of(store, "s0", "b", ofNode), of(worker, "w1", "a", ofNode), of(worker, "w2", "b", ofNode),
 		of(worker, "w3", "a", ofNode), of(worker, "w4", "c", ofNode),
 	}
@@ -45,7 +45,7 @@ func TestRejectionsAreThoseOfAnsweredEndsOncePerNode(t *testing.T) {
 	} {
 		o := &outcomes{ended: ended}
 		for _, i := range tc.answered {
-			o.allowedRestarts = append(o.allowedRestarts, ended[i])
+			o.allowedRestarts = append(o.allowedRestarts, *ended[i])
 		}
 		var got []string
 		for _, f := range rejections(o, tc.whole) {

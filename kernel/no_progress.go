@@ -74,7 +74,7 @@ func hasJustFailed(w World) bool {
 }
 
 // furthestOf returns how far the job had come when these ends came.
-func furthestOf(w World, replicas *roster.Roster, ended []end) (f furthest) {
+func furthestOf(w World, replicas *roster.Roster, ended []*end) (f furthest) {
 	if !comparesSteps(w.Job) {
 		return f
 	}
@@ -83,8 +83,8 @@ func furthestOf(w World, replicas *roster.Roster, ended []end) (f furthest) {
 		return f
 	}
 	f.replica = fmt.Sprintf("%s-%d", t.Type, rank)
-	for i := range ended {
-		if e := &ended[i]; e.account == t.Account && e.rank == rank {
+	for _, e := range ended {
+		if e.account == t.Account && e.rank == rank {
 			f.step, f.known = stepOf(e.pod.Step())
 			return f
 		}
@@ -148,8 +148,8 @@ func (o *outcomes) untilStep(job *v1beta1.GenericJob, disturbed bool, now time.T
 
 // countedRestarts returns the failures whose restarts are allowed, and counted.
 func (o *outcomes) countedRestarts() (list []*end) {
-	for i := range o.ended {
-		if e := &o.ended[i]; isFailure(e) && e.isCounted() && e.mayRunAgain && !e.account.Auxiliary {
+	for _, e := range o.ended {
+		if isFailure(e) && e.isCounted() && e.mayRunAgain && !e.account.Auxiliary {
 			list = append(list, e)
 		}
 	}

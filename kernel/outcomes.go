@@ -15,20 +15,23 @@ import (
 
 // outcomes are what a reconcile has learned from the ends of pods, in addition to what it has written into the ledger.
 type outcomes struct {
-	allowedRestarts []end                     // the ends after which the limits allow a restart
+	// What has ended.
+	ended            []*end        // all replicas that ended, in the order of their ends; once they are counted, the first hang is before other hangs
+	newSuccesses     []*corev1.Pod // pods whose success no stored status has yet
+	successMayVanish bool          // one of these may be gone before its success is written: somebody deletes it, or has removed our finalizer
+	running          running       // the replicas that have not ended, in a job that does not train yet
+
+	// What the ends are judged by, before they are counted.
+	hang     hang          // the hang that the status knows: some of these ends may belong to it
+	furthest furthest      // how far the job had come
+	waitsFor time.Duration // how much longer they wait to be counted: meanwhile a kubelet may tell the end that they follow from
+
+	// What count makes of them.
+	allowedRestarts []end                     // the ends after which the limits allow a restart, as applyLimits has judged them
 	toldInstead     *end                      // the first failure, if all replicas restart after a failure: it is told as their reason; nil otherwise
 	failures        []status.Failure          // of replicas that failed for good
-	newSuccesses    []*corev1.Pod             // pods whose success no stored status has yet
-	ended           []end                     // all replicas that ended, in the order of their ends; once they are counted, the first hang is before other hangs
 	failingRule     string                    // the rule of spec.failurePolicy that fails the job; "" if none does
-	furthest        furthest                  // how far the job had come
 	noProgress      *v1beta1.NoProgressStatus // what status.noProgress is from now on
-	hang            hang                      // the hang that the status knows: some of these ends may belong to it
-	running         running                   // the replicas that run, in a job that does not train yet
-	// waitsFor is how much longer these ends wait to be counted. Meanwhile a kubelet may tell the end that they follow from.
-	waitsFor time.Duration
-	// successMayVanish says that a pod of newSuccesses may be gone before its success is written. Somebody deletes it, or has removed our finalizer.
-	successMayVanish bool
 }
 
 // recordOutcomes writes into the ledger what the pods report: who succeeded, and who failed for good. A finished job's ledger is closed.
@@ -69,13 +72,13 @@ func (o *outcomes) recordEnds(draft ledger.Draft, replicas *roster.Roster) (dist
 		e, isEnd := endOf(draft.Ledger, t, rank, state)
 		disturbed = disturbed || slices.Contains(disturbances, state) || isEnd && e.countsAs == ledger.Disruption
 		if isEnd {
-			o.ended = append(o.ended, e)
+			o.ended = append(o.ended, &e)
 		} else if state == podstate.Succeeded {
 			draft.Succeed(t.Account, rank)
 			o.noteSuccess(pod)
 		}
 	}
-	slices.SortStableFunc(o.ended, func(a, b end) int { return byEnd(a.pod, b.pod) })
+	slices.SortStableFunc(o.ended, func(a, b *end) int { return byEnd(a.pod, b.pod) })
 	return disturbed
 }
 

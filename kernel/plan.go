@@ -7,6 +7,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/barrier"
+	"github.com/genericjob/genericjob/kernel/incident"
 	"github.com/genericjob/genericjob/kernel/ledger"
 	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/roster"
@@ -42,8 +43,9 @@ type planning struct {
 
 	recorded      outcomes              // how replicas have ended
 	verdict       verdict.Verdict       // what is to become of the job
-	failureNode   failureNode           // the node for which the first failure counts
 	loss          loss                  // what the job loses by the ends
+	incident      incident.Incident     // that of the recorded failures
+	failureNode   failureNode           // the node for which the first failure counts
 	restarts      writtenRestarts       // restarts that are written into the draft
 	first         *v1beta1.FirstFailure // the failure that others followed from
 	summaryBefore string                // what was told of it before, if another one is the first now
@@ -74,23 +76,24 @@ func (p *planning) record() {
 }
 
 // decide asks the rules what is to become of the job. It also finds what the job loses by the ends. Later it could not: after apply, their pods are
-// Superseded.
+// Superseded. It writes only what the record stage has postponed: see askRulesAndCount.
 func (p *planning) decide() {
 	v, recheckAfter := askRulesAndCount(p.World, p.draft, &p.recorded)
 	p.verdict, p.askRulesAfter = v, soonest(recheckAfter, p.recorded.waitsFor)
-	p.failureNode = p.countNodeFailures()
 	p.loss = lossOf(p.draft, p.replicas, &p.recorded, v, p.Now)
 }
 
-// apply writes into the draft what follows from the verdict: restarts, the first failure, an open barrier, the history. The first failure comes before the
-// barrier: once that is open, what has ended belongs to an attempt that is over.
+// apply writes into the draft what follows from the verdict: bad nodes, restarts, the first failure, an open barrier, the history. Nodes come before restarts:
+// code does not restart in its pod on a bad node. The first failure comes before the barrier: once that is open, what has ended belongs to an attempt that is over.
 func (p *planning) apply() {
+	p.incident = incidentOf(p.World, p.draft.Ledger, p.replicas, &p.recorded)
+	p.failureNode = p.countNodeFailures()
 	p.verdict, p.restarts = applyVerdict(p.draft, p.verdict, &p.recorded, p.judge)
 	v := p.verdict
 	if v.IsOver() || p.replicas.HaveStarted() {
 		p.draft.NoteCodeStarted()
 	}
-	p.first, p.summaryBefore = firstFailure(p.World, p.draft.Ledger, p.replicas, &p.recorded, v.IsOver())
+	p.first, p.summaryBefore = p.firstFailure()
 	p.correctNodeFailures()
 	p.start = openBarrierAndFormGang(p.World, p.draft, p.replicas, v)
 	explainLoss(p.draft, v, p.loss, p.Job.Status.FirstFailure, p.first, p.summaryBefore)

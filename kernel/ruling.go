@@ -163,11 +163,11 @@ func endOfStranded(l *ledger.Ledger, e end) end {
 
 // excuse counts failures as disruptions. It is for jobs whose replicas restart together, while one replica is being disrupted. The others fail
 // because they lose that one, whichever end is seen first.
-func excuse(ended []end) {
-	for i, e := range ended {
-		if isFailure(&e) {
-			ended[i] = e.asDisruption(status.WhileDisrupted(e.why))
-			ended[i].isExcused = true
+func excuse(ended []*end) {
+	for _, e := range ended {
+		if isFailure(e) {
+			*e = e.asDisruption(status.WhileDisrupted(e.why))
+			e.isExcused = true
 		}
 	}
 }

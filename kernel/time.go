@@ -50,8 +50,7 @@ func lossOf(draft ledger.Draft, replicas *roster.Roster, recorded *outcomes, v v
 // firstLost returns the end that says why code ended, and when the first code ended. A failure that came because another replica was disrupted does not
 // say why, if there is another end.
 func firstLost(recorded *outcomes) (first *end, at time.Time) {
-	for i := range recorded.ended {
-		e := &recorded.ended[i]
+	for _, e := range recorded.ended {
 		if e.hasSucceeded() || e.account.Auxiliary || recorded.waitsFor > 0 {
 			continue
 		}
@@ -219,7 +218,7 @@ func runsSince(job *v1beta1.GenericJob, l *ledger.Ledger, replicas *roster.Roste
 }
 
 // ranTogether reports whether all replicas had started before one of them ended, and when the last one started.
-func ranTogether(l ledger.Draft, replicas *roster.Roster, ended []end) (since time.Time, together bool) {
+func ranTogether(l ledger.Draft, replicas *roster.Roster, ended []*end) (since time.Time, together bool) {
 	for i := range replicas.Types {
 		t := &replicas.Types[i]
 		for rank, pod := range t.Pods {
@@ -241,9 +240,9 @@ func ranTogether(l ledger.Draft, replicas *roster.Roster, ended []end) (since ti
 
 // startOf returns when the code of a replica started, and whether all its containers did. If the code ended in this reconcile, that is the start before
 // the end.
-func startOf(t *roster.Type, rank int, ended []end) (at time.Time, all bool) {
-	for i := range ended {
-		if e := &ended[i]; e.account == t.Account && e.rank == rank {
+func startOf(t *roster.Type, rank int, ended []*end) (at time.Time, all bool) {
+	for _, e := range ended {
+		if e.account == t.Account && e.rank == rank {
 			return e.pod.StartedAt()
 		}
 	}

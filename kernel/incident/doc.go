@@ -8,7 +8,7 @@
 // First must be asked after the restarts of the reconcile are written into the ledger. By the ledger's job attempt it knows whether all replicas begin
 // anew. Then late failures are of the attempt before. Of may be asked earlier.
 //
-// Which of some failures came first is what podstate.First says, by their times and last words.
+// Which of some failures came first is decided in one place, FirstOf, by their times and last words. Package kernel asks it, too, while it counts.
 //
 // The package reads the ledger and changes nothing. It does not know what follows from a failure: rules, limits and nodes are the business of package
 // kernel. So is how long failures wait to be recorded while the cause may still be told.

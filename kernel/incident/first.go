@@ -48,7 +48,8 @@ func UntilGivenUp(first *v1beta1.FirstFailure, now time.Time, sinceEnd time.Dura
 	return CauseAfterEnd - sinceEnd
 }
 
-// choose returns which end was first: the stored one, or one of failures, which the operator heard of later.
+// choose returns which end was first: the stored one, or one of failures, which the operator heard of later. It asks FirstOf itself, because it alone knows
+// the stored one and those that came late.
 func (i Incident) choose(failures []Failure) (first *v1beta1.FirstFailure, before string) {
 	var list []v1beta1.ReplicaFailure
 	known := 0 // how many at the beginning of list are stored: one or none
@@ -59,7 +60,7 @@ func (i Incident) choose(failures []Failure) (first *v1beta1.FirstFailure, befor
 	for _, f := range failures {
 		list = append(list, f.ReplicaFailure)
 	}
-	n, orElse := podstate.First(list, known)
+	n, orElse := FirstOf(list, known)
 	out := &v1beta1.FirstFailure{ReplicaFailure: list[n], JobAttempt: i.jobAttempt, Others: int32(len(list) - 1)}
 	for _, j := range orElse[:min(len(orElse), maxSuspects)] {
 		out.OrElse = append(out.OrElse, list[j].Pod)

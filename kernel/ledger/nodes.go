@@ -67,16 +67,16 @@ func (d Draft) addNodeFailure(f NodeFailure, at metav1.Time) {
 	}
 }
 
-// RemoveNodeFailure takes back the last failure of code on a node, because another failure came first. The node is then told of by what happened
-// before. RemoveNodeFailure returns when the failure was recorded; zero if there is none to take back.
-func (d Draft) RemoveNodeFailure(node string) time.Time {
-	i := d.failuresIndex(node)
-	if i < 0 || d.nodeFailures[i].Reason != v1beta1.AvoidFailed {
-		return time.Time{}
+// RemoveNodeFailure takes back the last failure on a node, because another failure came first. The node is then told of by what happened before.
+// RemoveNodeFailure does nothing if the node is not told of by this failure: that was never counted, or something else has happened since.
+func (d Draft) RemoveNodeFailure(f NodeFailure) {
+	i := d.failuresIndex(f.Node)
+	if i < 0 || d.nodeFailures[i].Reason != f.Reason || d.nodeFailures[i].Message != f.Message {
+		return
 	}
 	n := d.nodeFailures[i]
 	at := last(n)
-	d.nodeFailures = d.others(node)
+	d.nodeFailures = d.others(f.Node)
 	if n.Times = n.Times[:len(n.Times)-1]; len(n.Times) > 0 {
 		n.Message = "" // an earlier version of the operator has not kept what happened before
 		if n.Enough.Equal(&metav1.Time{Time: at}) {
@@ -87,7 +87,6 @@ func (d Draft) RemoveNodeFailure(node string) time.Time {
 		}
 		d.nodeFailures = slices.Insert(d.nodeFailures, i, n)
 	}
-	return at
 }
 
 // AvoidAtOnce notes that the last failure of a node is enough by itself to avoid the node.

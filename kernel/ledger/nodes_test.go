@@ -17,9 +17,8 @@ func TestWhatHappenedBeforeAFailureIsKnownUntilThatIsTakenBack(t *testing.T) {
 	a.write(0, func(d ledger.Draft) {
 		d.AddNodeFailure(ledger.NodeFailure{Node: "a", Reason: v1beta1.AvoidRejected, Message: "no device"}, at(0))
 	})
-	a.write(10, func(d ledger.Draft) {
-		d.AddNodeFailure(ledger.NodeFailure{Node: "a", Reason: v1beta1.AvoidFailed, Message: "exit code 1"}, at(10))
-	})
+	failure := ledger.NodeFailure{Node: "a", Reason: v1beta1.AvoidFailed, Message: "exit code 1"}
+	a.write(10, func(d ledger.Draft) { d.AddNodeFailure(failure, at(10)) })
 	a.write(20, func(d ledger.Draft) {
 		d.AddLostNode(ledger.NodeFailure{Node: "b", Reason: v1beta1.AvoidLost}, at(5), at(20))
 		for i := range 20 {
@@ -28,13 +27,15 @@ func TestWhatHappenedBeforeAFailureIsKnownUntilThatIsTakenBack(t *testing.T) {
 		d.AddNodeFailure(ledger.NodeFailure{Node: "z", Reason: v1beta1.AvoidRejected}, at(20))
 	})
 	a.write(21, func(d ledger.Draft) {
-		require.Equal(t, at(10), d.RemoveNodeFailure("a").UTC())
+		d.RemoveNodeFailure(ledger.NodeFailure{Node: "a", Reason: v1beta1.AvoidFailed, Message: "it was disrupted"}) // that has never counted
+		d.RemoveNodeFailure(failure)
 		d.AddNodeFailure(ledger.NodeFailure{Node: "b", Reason: v1beta1.AvoidFailed}, at(21))
 	})
 	for _, n := range a.job.Status.NodeFailures {
 		if n.Node == "a" {
 			require.Equal(t, v1beta1.AvoidRejected, n.Reason)
 			require.Equal(t, "no device", n.Message)
+			require.Len(t, n.Times, 1)
 			return
 		}
 	}

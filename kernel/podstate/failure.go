@@ -2,6 +2,8 @@ package podstate
 
 import (
 	"strconv"
+	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -48,4 +50,26 @@ func (p Pod) FailureWithCause() v1beta1.ReplicaFailure {
 	r := p.Failure()
 	r.Cause = p.CauseOf(&r)
 	return r
+}
+
+// IsHang reports whether a failure is a hang that the wrapper has found. It shows by the exit code and the words.
+func IsHang(f *v1beta1.ReplicaFailure) bool {
+	return f.ExitCode != nil && *f.ExitCode == output.HangCode && strings.HasPrefix(f.Message, output.HangBegins)
+}
+
+// NamesCause reports whether a failure names a cause of its own: an exception, a signal, or an exit code that exceptions do not have.
+func NamesCause(f *v1beta1.ReplicaFailure) bool {
+	code := f.WorkerExitCode
+	if code == nil {
+		code = f.ExitCode
+	}
+	return f.Exception != "" || f.WorkerSignal != "" || code == nil || *code != 1
+}
+
+// SilentFor returns how long code had shown no sign of life when it was found to hang; 0 for other failures.
+func SilentFor(f *v1beta1.ReplicaFailure) time.Duration {
+	if !IsHang(f) {
+		return 0
+	}
+	return output.Silence(f.Message)
 }

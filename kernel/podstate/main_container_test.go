@@ -180,13 +180,4 @@ func TestAFailureIsThatOfTheMainContainer(t *testing.T) {
 	require.Equal(t, noon, p.Failure().Time.Time)
 	require.Equal(t, noon.Add(time.Hour), unnamed(p).Failure().Time.Time)
 	require.Equal(t, noon.Add(time.Hour), p.EndedAt(), "other questions are about all containers")
-
-	early := p.Failure()
-	early.Pod, early.Time = "early", &metav1.Time{Time: noon.Add(-time.Minute)}
-	late := p.Failure()
-	late.Pod, late.Time = "late", &metav1.Time{Time: noon.Add(time.Minute)}
-	n, _ := First([]v1beta1.ReplicaFailure{late, p.Failure()}, 0)
-	require.Equal(t, 1, n)
-	n, _ = First([]v1beta1.ReplicaFailure{p.Failure(), early}, 0)
-	require.Equal(t, 1, n)
 }

@@ -94,8 +94,8 @@ var ofReconciles = []mutant{
 	{"the last node is avoided", "kernel/ledger/nodes.go",
 		"most = min(most, max(0, nodeCount-1-len(d.lost)))", "most = min(most, nodeCount)"},
 	{"every failure of one crash counts", "kernel/avoid_nodes.go",
-		"p.draft.AddNodeFailure(nodeFailure(counted.node, v1beta1.AvoidFailed, first.pod.FailureSentence()), p.Now)",
-		"for _, e := range recorded {\n\t\t\tp.draft.AddNodeFailure(nodeFailure(e.Node, v1beta1.AvoidFailed, \"\"), p.Now)\n\t\t}"},
+		"p.draft.AddNodeFailure(counted.failure, p.Now)",
+		"for _, e := range failuresOf(p.recorded.ended) {\n\t\t\tp.draft.AddNodeFailure(nodeFailure(e.Node, v1beta1.AvoidFailed, \"\"), p.Now)\n\t\t}"},
 	{"code that exits with 0 because of its deadline has succeeded", "kernel/podstate/containers.go",
 		"case p.endedByKubelet(), p.endedByDeadline():", "case p.endedByKubelet():"},
 	{"a container that its kubelet has lost and counted had failed before", "kernel/podstate/inplace.go",
@@ -142,7 +142,7 @@ var ofReconciles = []mutant{
 		"return field != \"\" }", "return field != \"\" || true }"},
 
 	// The kernel.
-	{"a consequence stands for the cause", "kernel/podstate/first_failure.go",
+	{"a consequence stands for the cause", "kernel/incident/first_of.go",
 		`candidates := filter(list, nil, func(f *v1beta1.ReplicaFailure) bool { return f.Follows == "" })`, `candidates := filter(list, nil, func(*v1beta1.ReplicaFailure) bool { return true })`},
 	{"each failure begins an incident of its own", "kernel/incident/incident.go",
 		"return i.stored == nil }", "return i.stored == nil || i.stored != nil }"},

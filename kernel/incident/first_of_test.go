@@ -1,4 +1,4 @@
-package podstate
+package incident
 
 import (
 	"testing"
@@ -11,7 +11,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-func TestFirst(t *testing.T) {
+func TestFirstOf(t *testing.T) {
 	at := func(second int, f v1beta1.ReplicaFailure) v1beta1.ReplicaFailure {
 		f.Time = &metav1.Time{Time: noon.Add(time.Duration(second) * time.Second)}
 		return f
@@ -48,7 +48,7 @@ func TestFirst(t *testing.T) {
 		"what torchrun says of its process is a cause": {[]v1beta1.ReplicaFailure{at(0, code(1)), at(0, v1beta1.ReplicaFailure{ExitCode: ptr.To[int32](1), WorkerSignal: "SIGKILL"})}, 0, 1, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			first, orElse := First(tc.list, tc.known)
+			first, orElse := FirstOf(tc.list, tc.known)
 			require.Equal(t, tc.first, first)
 			require.ElementsMatch(t, tc.orElse, orElse)
 		})

@@ -1,16 +1,14 @@
-package podstate
+package incident
 
 import (
 	"math"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/output"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
-// First returns the index of the failure that came first, and the indexes of others that may have come first. The list is in the order in which the
+// FirstOf returns the index of the failure that came first, and the indexes of others that may have come first. The list is in the order in which the
 // operator heard of the failures. The known first ones were told to the user before the others were heard of.
 //
 // It decides in this order:
@@ -19,16 +17,16 @@ import (
 //   - The earliest by time is first. Kubelets report times in seconds, and clocks differ, so all within the next second may have been first, too.
 //   - Of these, failures that name a cause go before others, and then the earlier second decides.
 //   - If the first that is left is known, the user keeps what was told, and no other is named.
-func First(list []v1beta1.ReplicaFailure, known int) (first int, orElse []int) {
+func FirstOf(list []v1beta1.ReplicaFailure, known int) (first int, orElse []int) {
 	candidates := filter(list, nil, func(f *v1beta1.ReplicaFailure) bool { return f.Follows == "" })
 	if len(candidates) == 0 {
 		candidates = filter(list, nil, func(*v1beta1.ReplicaFailure) bool { return true })
 	}
-	if hangs := filter(list, candidates, IsHang); len(hangs) == len(candidates) {
+	if hangs := filter(list, candidates, podstate.IsHang); len(hangs) == len(candidates) {
 		return firstHang(list, hangs, known)
 	}
 	candidates = earliest(list, candidates, 1)
-	if naming := filter(list, candidates, NamesCause); len(naming) > 0 {
+	if naming := filter(list, candidates, podstate.NamesCause); len(naming) > 0 {
 		candidates = earliest(list, naming, 0)
 	}
 	if candidates[0] < known {
@@ -47,11 +45,6 @@ func firstHang(list []v1beta1.ReplicaFailure, hangs []int, known int) (first int
 		first = earliest(list, hangs, 0)[0]
 	}
 	return first, slices.DeleteFunc(hangs, func(i int) bool { return i == first })
-}
-
-// IsHang reports whether a failure is a hang that the wrapper has found. It shows by the exit code and the words.
-func IsHang(f *v1beta1.ReplicaFailure) bool {
-	return f.ExitCode != nil && *f.ExitCode == output.HangCode && strings.HasPrefix(f.Message, output.HangBegins)
 }
 
 // filter returns the indexes of the failures that the function matches accepts. It looks at the indexes in of, or at all if of is nil.
@@ -84,21 +77,4 @@ func second(f *v1beta1.ReplicaFailure) int64 {
 		return math.MaxInt64 - 1
 	}
 	return f.Time.Unix()
-}
-
-// NamesCause reports whether a failure names a cause of its own: an exception, a signal, or an exit code that exceptions do not have.
-func NamesCause(f *v1beta1.ReplicaFailure) bool {
-	code := f.WorkerExitCode
-	if code == nil {
-		code = f.ExitCode
-	}
-	return f.Exception != "" || f.WorkerSignal != "" || code == nil || *code != 1
-}
-
-// SilentFor returns how long code had shown no sign of life when it was found to hang; 0 for other failures.
-func SilentFor(f *v1beta1.ReplicaFailure) time.Duration {
-	if !IsHang(f) {
-		return 0
-	}
-	return output.Silence(f.Message)
 }
