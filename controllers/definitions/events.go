@@ -66,7 +66,7 @@ func (s *servedKind) unfinished() (n int) {
 		if !ok || job.GetDeletionTimestamp() != nil {
 			continue
 		}
-		if phase := s.revised.Newest().Phase(job); phase != v1beta1.JobSucceeded && phase != v1beta1.JobFailed {
+		if !s.revised.Newest().Phase(job).IsFinal() {
 			n++
 		}
 	}

@@ -78,7 +78,7 @@ func isOver(job client.Object, list []*Reconciler) bool {
 // misreads reports whether a revision takes jobs for finished that are not, by a status that one of the revisions has written. A revision may read
 // conditions, which the status of a job that waits has.
 func (r *Reconciler) misreads(list []*Reconciler) bool {
-	for _, phase := range []v1beta1.JobPhase{v1beta1.JobPending, v1beta1.JobRunning, v1beta1.JobPaused, v1beta1.JobResuming, v1beta1.JobUnknown} {
+	for _, phase := range v1beta1.UnfinishedPhases() {
 		waits := &v1beta1.GenericJobStatus{Phase: phase, Conditions: waitingConditions(v1beta1.ReasonCreateFailed, "It waits.")}
 		blocked := waits.DeepCopy()
 		status.Block(blocked, time.Time{}, v1beta1.ReasonCreateFailed, "It waits.")

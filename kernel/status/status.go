@@ -137,11 +137,6 @@ func copyOf(s *v1beta1.GenericJobStatus) v1beta1.GenericJobStatus {
 	return out
 }
 
-// unfinishedPhases are those of jobs that have not finished.
-var unfinishedPhases = []v1beta1.JobPhase{
-	v1beta1.JobPending, v1beta1.JobRunning, v1beta1.JobPaused, v1beta1.JobResuming, v1beta1.JobUnknown,
-}
-
 // derivePhase derives the phase of a job that has not finished from its pods. The phase stays Running while replicas are replaced: the counts and the
 // condition Running show that.
 func (w *writer) derivePhase() {
@@ -150,7 +145,7 @@ func (w *writer) derivePhase() {
 	}
 	running, gone := w.unfinishedPods()
 	phase := &w.status.Phase
-	if !slices.Contains(unfinishedPhases, *phase) {
+	if !slices.Contains(v1beta1.UnfinishedPhases(), *phase) {
 		*phase = "" // there is none yet, or somebody has written an unknown one
 	}
 	switch course := w.Verdict.Course; {
