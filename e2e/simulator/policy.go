@@ -205,7 +205,7 @@ func (t *truth) obeyed(p *policy) {
 	stands := p.stands(t.life.now)
 	told := stands == blocked(job) || stands && t.waits(p, job)
 	if !told && (t.life.framework == nil || p.kind != kindOf(o)) {
-		t.violated("a refusal is silent, or told when it is over", "%s refused: %v; conditions %+v", p, stands, job.Status.Conditions)
+		t.violated("a refusal is not told, or told when it is over", "%s refused: %v; conditions %+v", p, stands, job.Status.Conditions)
 	}
 	if p.verb == "create" && p.about == "-worker-" {
 		t.othersGoOn(job)
