@@ -9,9 +9,9 @@
 //   - nodes that are lost, drained and evicted; users who pause, scale, delete, re-create and strip finalizers; clocks that jump
 //
 // All that happens in a life is drawn from one Tape of bytes. So a life can be repeated, fuzzed, and shrunk to the few events that matter. A life of
-// a Miniature is not drawn: it is the healthy life but for a list of deviations. An Exploration lives all that have a few. While a life goes on, a record
-// (truth) is kept of what really happened. The invariants compare what the operator does with it. Each is named after the failure in the field that
-// it stands for.
+// a Miniature is not drawn: it is the healthy life but for a list of deviations. An Exploration lives all that have a few. While a life goes on, a
+// record (truth) is kept of what really happened. The invariants compare what the operator does with it. Each is named after the failure in the field
+// that it stands for.
 //
 // Two differential tests compare it with real ones. The API must answer as a real apiserver does to the same calls. The kubelet's pods must look as
 // those of a real kubelet have, one look after another (Looks).

@@ -113,8 +113,8 @@ func (d *Definition) completionTime(job *Job) *metav1.Time {
 	return some.CompletionTime
 }
 
-// tryStatus writes the status of a job in each phase, without and with all that a state may hold, and reads the phase back. The state of a large job has
-// all but rows.
+// tryStatus writes the status of a job in each phase, without and with all that a state may hold, and reads the phase back. The state of a large job
+// has all but rows.
 func (d *Definition) tryStatus(r *reader) {
 	for _, phase := range v1beta1.JobPhases() {
 		for i, state := range []*v1beta1.TrainingJobStatus{{}, filledState(), stateWithoutRows()} {

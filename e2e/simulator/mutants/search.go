@@ -22,7 +22,8 @@ var (
 	nearLife = regexp.MustCompile(`in miniature (.*) with (\d+) deviations: .* violations \["([^:"]*)`)
 )
 
-// inLives searches in lives that are drawn, first in the one that the table names. The last sweep has found the mutant there, so it most often is there.
+// inLives searches in lives that are drawn, first in the one that the table names. The last sweep has found the mutant there, so it most often is
+// there.
 func inLives(seeds int) (search, error) {
 	_, rows, _, err := lives.read()
 	if err != nil {
@@ -77,8 +78,8 @@ const searchedMiniatures = "^(one replica|two operators|pause|a new leader|a fai
 // limitOfLives bounds a search with several deviations: in each miniature nothing new is begun after so many lives.
 const limitOfLives = "5000"
 
-// inMiniatures searches in the lives of miniatures, first in those with the fewest deviations: with one at most in all miniatures, with more in some lives of small
-// ones. Before that it tries the miniature that the table names.
+// inMiniatures searches in the lives of miniatures, first in those with the fewest deviations: with one at most in all miniatures, with more in some
+// lives of small ones. Before that it tries the miniature that the table names.
 func inMiniatures(most int, small string) (search, error) {
 	_, rows, _, err := deviations.read()
 	if err != nil {
