@@ -20,9 +20,9 @@ REGISTRY ?=
 VERSIONS ?= 1.30 1.32 1.34 1.36 1.37
 MODULE := github.com/genericjob/genericjob
 SEEDS ?= 100000
-# How many deviations `make sim-all` goes from the healthy life, and in which scopes (a regular expression; all).
+# How many deviations `make sim-all` goes from the healthy life, and in which miniatures (a regular expression; all).
 K ?= 2
-SCOPES ?=
+MINIATURES ?=
 # How often `make flakes` runs each package, the seed of the order (0 draws one), and which packages (all). SEED is that of `make e2e-drawn`, too.
 RUNS ?= 20
 SEED ?= 0
@@ -104,8 +104,8 @@ chart: ## Lint the Helm chart, prove that it is what kustomize makes, and try it
 sim: ## Run the simulator over SEEDS schedules
 	go test ./e2e/simulator -run 'TestSimulator$$' -v -count=1 -timeout 0 -seeds=$(SEEDS)
 
-sim-all: ## Live all lives of small jobs that differ from a healthy one in at most K=2 things; it goes on where it was stopped; SCOPES narrows it
-	go test ./e2e/simulator -run 'TestEverySchedule$$' -v -count=1 -timeout 0 -k=$(K) -scopes='$(SCOPES)' -keep='$(CURDIR)/dist/sim-all'
+sim-all: ## Live all lives of small jobs that differ from a healthy one in at most K=2 things; it goes on where it was stopped; MINIATURES narrows it
+	go test ./e2e/simulator -run 'TestEverySchedule$$' -v -count=1 -timeout 0 -k=$(K) -miniatures='$(MINIATURES)' -keep='$(CURDIR)/dist/sim-all'
 
 sim-mutants: ## Break the operator on purpose, in one place for each mutant: the simulator must find each; UPDATE=-update writes the table of e2e/simulator/mutants/README.md
 	go run ./e2e/simulator/mutants $(UPDATE)

@@ -44,7 +44,7 @@
 //	  kernel.Plan    pure: a status, actions, events, and when to look again                                                        kernel/plan.go
 //	  writeStatus    under the job's resourceVersion; then events, log lines and counts     conflict: again in 1 s                  jobs/reconcile.go
 //	  fence          reads the job live, where no status was written (Action.NeedsFence)        changed: again in 1 s               jobs/reconcile.go
-//	  seesAll        lists the job's pods live, once for each beginning, before the first create    one is not in the cache: again in 1 s   jobs/unseen.go
+//	  seesAll        lists the job's pods live, once for each beginning, before the first create    one is not cached: again in 1 s   jobs/unseen.go
 //	  execute        calls.Executor: batches of calls, with a slow start                     refused: again later                   calls/execute.go
 //	                 |
 //	                 v
@@ -56,6 +56,6 @@
 //	training.Reconciler       wakes by: its job; the GenericJob of its name; ConfigMap, Deployment, Service and autoscaler that it owns
 //	definitions.Reconciler    wakes by: its TrainingFramework; others of the same kind; CRDs of its group
 //
-// Reads come from a cache of labelled and trimmed objects, except where a comment says "live". A job above 16 KiB is packed there: only a reconcile sees
-// its spec. Handlers of events, predicates and metrics see its status, its name and its owner. compact.IsForeign says who runs it.
+// Reads come from a cache of labelled and trimmed objects, except where a comment says "live". A job above 16 KiB is packed there: only a reconcile
+// sees its spec. Handlers of events, predicates and metrics see its status, its name and its owner. compact.IsForeign says who runs it.
 package controllers

@@ -72,8 +72,8 @@ func TestAJobOfAnotherClusterIsNotCounted(t *testing.T) {
 	}
 }
 
-// TestATrainingJobOfAnotherClusterIsNotCounted, of whatever kind and size, before its end and after it. A kind whose translator knows foreign jobs must
-// be known to compact, too.
+// TestATrainingJobOfAnotherClusterIsNotCounted, of whatever kind and size, before its end and after it. A kind whose translator knows foreign jobs
+// must be known to compact, too.
 func TestATrainingJobOfAnotherClusterIsNotCounted(t *testing.T) {
 	frameworks := append(translators.All(), kubeflow.All("", true)...)
 	scheme, err := NewScheme(frameworks...)

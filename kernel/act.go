@@ -45,8 +45,8 @@ type acting struct {
 	servedMayRun bool           // some replica that is not auxiliary runs, or may yet run
 }
 
-// listActions lists what the caller is to do about each pod, and which objects it is to create. It reads the ledger as this reconcile leaves it, but for
-// times that tell adds. The status has the same ledger before the caller acts, unless its write is postponed.
+// listActions lists what the caller is to do about each pod, and which objects it is to create. It reads the ledger as this reconcile leaves it, but
+// for times that tell adds. The status has the same ledger before the caller acts, unless its write is postponed.
 func (p *planning) listActions() todo {
 	l, v := p.draft.Ledger, p.verdict
 	a := &acting{
@@ -123,7 +123,8 @@ func (a *acting) forUnfinishedJob(t *roster.Type, rank int, pod podstate.Pod) {
 	}
 }
 
-// stop stops a pod that still lives. If its main container has done its work, the pod gets no mark: when no grace period is left, a mark would hide that.
+// stop stops a pod that still lives. If its main container has done its work, the pod gets no mark: when no grace period is left, a mark would hide
+// that.
 func (a *acting) stop(pod podstate.Pod, reason string) {
 	verb := StopPod
 	if pod.MainHasSucceeded() {

@@ -22,8 +22,8 @@ func (a *acting) runsInVain(t *roster.Type, pod podstate.Pod) bool {
 	}
 }
 
-// anyServedMayRun reports whether some replica that is not auxiliary runs, or may yet run. It may end by itself, as long as auxiliary replicas serve it. Even
-// a replica that has not started counts: runsInVain has it deleted, but if the delete is refused, it may start.
+// anyServedMayRun reports whether some replica that is not auxiliary runs, or may yet run. It may end by itself, as long as auxiliary replicas serve
+// it. Even a replica that has not started counts: runsInVain has it deleted, but if the delete is refused, it may start.
 func anyServedMayRun(replicas *roster.Roster) bool {
 	return slices.ContainsFunc(replicas.Types, func(t roster.Type) bool {
 		return !t.Auxiliary && slices.ContainsFunc(t.Pods, func(p *corev1.Pod) bool {

@@ -105,8 +105,8 @@ func (a *acting) untilMustEnd(pod podstate.Pod) time.Duration {
 	return max(0, timeToEnd-a.sinceEnd())
 }
 
-// sinceEnd returns how long ago the job ended; 0 if it ends in this reconcile. If the clock was set back by more than incident.CauseAfterEnd, nobody knows. Then
-// it returns a time after which nothing waits any more.
+// sinceEnd returns how long ago the job ended; 0 if it ends in this reconcile. If the clock was set back by more than incident.CauseAfterEnd, nobody
+// knows. Then it returns a time after which nothing waits any more.
 func (a *acting) sinceEnd() time.Duration {
 	done := a.Job.Status.CompletionTime
 	if done == nil {

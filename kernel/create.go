@@ -26,8 +26,8 @@ func (a *acting) isHeldBack(t *roster.Type, rank int, othersReady bool) bool {
 	}
 }
 
-// othersAreReady reports whether all replicas that others wait for, by their startPolicy, are Ready or have finished. If all pods are placed together, or
-// if replicas wait for each other in their pods, no pod may be missing. Then they count as ready.
+// othersAreReady reports whether all replicas that others wait for, by their startPolicy, are Ready or have finished. If all pods are placed
+// together, or if replicas wait for each other in their pods, no pod may be missing. Then they count as ready.
 func (a *acting) othersAreReady() bool {
 	if !slices.ContainsFunc(a.replicas.Types, func(t roster.Type) bool { return !t.StartsAtOnce() }) ||
 		len(build.GangVersions(a.Job)) > 0 || !a.ledger.BarrierIsOpen() {
@@ -61,8 +61,8 @@ func (a *acting) createMissing() {
 	}
 }
 
-// createMissingOf creates the missing pods of a type, and reports whether more are missing than the caller can create. OthersReady is what othersAreReady
-// reports.
+// createMissingOf creates the missing pods of a type, and reports whether more are missing than the caller can create. OthersReady is what
+// othersAreReady reports.
 func (a *acting) createMissingOf(t *roster.Type, othersReady bool) (more bool) {
 	room, most := a.room(t), cmp.Or(a.MaxCreates, t.N)
 	for rank, pod := range t.Pods {
@@ -92,9 +92,9 @@ func (a *acting) createMissingOf(t *roster.Type, othersReady bool) (more bool) {
 	return more
 }
 
-// jobAttemptMayBegin reports whether the pods of the next job attempt may be created. If all replicas restart together, the old pods must be gone, because
-// a new collective must not meet members of the old one. The restart delay must be over, too. Until is after what time the answer may change by itself; 0
-// if it does not.
+// jobAttemptMayBegin reports whether the pods of the next job attempt may be created. If all replicas restart together, the old pods must be gone,
+// because a new collective must not meet members of the old one. The restart delay must be over, too. Until is after what time the answer may change
+// by itself; 0 if it does not.
 func (a *acting) jobAttemptMayBegin() (may bool, until time.Duration) {
 	if !a.ledger.RestartsTogether() {
 		return true, 0
@@ -104,8 +104,8 @@ func (a *acting) jobAttemptMayBegin() (may bool, until time.Duration) {
 	return wait == 0 && !mustGo, soonest(wait, untilGone)
 }
 
-// mayBegin reports whether new pods of a type may be created. While replicas wait for each other, they may if they can wait in their pods, too, or if no
-// earlier code runs any more.
+// mayBegin reports whether new pods of a type may be created. While replicas wait for each other, they may if they can wait in their pods, too, or if
+// no earlier code runs any more.
 func (a *acting) mayBegin(t *roster.Type) bool {
 	return a.ledger.BarrierIsOpen() || a.start.barrier.MayCreateUnwrapped || build.RestartsInPlace(a.Job, t.ReplicaSpec, a.Settings.WrapperImage)
 }

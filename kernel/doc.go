@@ -47,8 +47,8 @@
 //
 // # The files
 //
-// Each file of this package is a stage, a rule, one feature, or a helper of these. The stages are those of Plan, as below. More tests of a feature begin with
-// its name, as first_failure_age_test.go, and stories_test.go has whole lives.
+// Each file of this package is a stage, a rule, one feature, or a helper of these. The stages are those of Plan, as below. More tests of a feature
+// begin with its name, as first_failure_age_test.go, and stories_test.go has whole lives.
 //
 //	file                      called in stage              what it has                                  first of its tests
 //	act.go                    act                          which actions, by the state of each pod      clean_up_test.go
@@ -104,10 +104,10 @@
 //
 //   - draft.SetMissingStartTime notes when the job began, if the status does not say it. draft.BeginModeGenerationIfEdited begins a mode generation
 //     if somebody edited the spec.
-//   - recordOutcomes (outcomes.go) has recordEnds ask roster.State what the pod means, which asks podstate.Judge: it is Failed. endOf (ruling.go) rules what
-//     becomes of this end. Pod.FailureSentence says how the code failed. Perhaps all failures of this reconcile are hangs, or follow from the end of
-//     another replica. While another one still runs, none is counted for up to four seconds: then that end may be known, too. With noProgress they
-//     also wait for the step.
+//   - recordOutcomes (outcomes.go) has recordEnds ask roster.State what the pod means, which asks podstate.Judge: it is Failed. endOf (ruling.go)
+//     rules what becomes of this end. Pod.FailureSentence says how the code failed. Perhaps all failures of this reconcile are hangs, or follow from
+//     the end of another replica. While another one still runs, none is counted for up to four seconds: then that end may be known, too. With
+//     noProgress they also wait for the step.
 //   - outcomes.count (outcomes.go) calls applyFailurePolicy (failure_policy.go) and applyNoProgress (no_progress.go), which may fail the job by this
 //     failure. Then it calls applyLimits (budget.go): within its limits the replica may run again. Otherwise the draft gets that it has failed
 //     for good.
@@ -130,13 +130,13 @@
 //
 // act:
 //
-//   - listActions (act.go) asks for the release and the deletion of the pod. In a later reconcile the replica has no pod. Then createMissing (create.go)
-//     asks for a new one, which package build describes.
+//   - listActions (act.go) asks for the release and the deletion of the pod. In a later reconcile the replica has no pod. Then createMissing
+//     (create.go) asks for a new one, which package build describes.
 //
 // tell:
 //
-//   - progress (progress.go) says which step the code has told, and when to ask again. addRecomputedTime (recomputed.go) and noteFirstStep (recovery.go) compare
-//     the step with those before the loss.
+//   - progress (progress.go) says which step the code has told, and when to ask again. addRecomputedTime (recomputed.go) and noteFirstStep
+//     (recovery.go) compare the step with those before the loss.
 //   - makeDecision (plan.go) makes the Decision. status.Of makes the status from the draft and the verdict, with the condition ReplicaFailure and an
 //     event. status.PostponedFor says that this status must be written now.
 //

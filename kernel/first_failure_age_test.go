@@ -15,8 +15,8 @@ import (
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
 )
 
-// Where replicas restart alone, a pod may run for days. What follows from another's end was taken for what followed from the last crash that was known, however
-// long ago that was.
+// Where replicas restart alone, a pod may run for days. What follows from another's end was taken for what followed from the last crash that was
+// known, however long ago that was.
 func TestWhatFollowsBelongsToACrashThatIsNotMendedYet(t *testing.T) {
 	const tenMinutes = 600
 	back := func(seconds int) kt.PodOption {

@@ -62,7 +62,8 @@ func TestWhatFollowsWhileAnotherPodGoesIsProbable(t *testing.T) {
 	require.True(t, first.Probable)
 }
 
-// A replica that nobody waits for may have failed for good hours ago, and its pod is still there. Its failure was told as the first of another restart.
+// A replica that nobody waits for may have failed for good hours ago, and its pod is still there. Its failure was told as the first of another
+// restart.
 func TestAFailureOfHoursAgoIsNotTheFirstOfARestart(t *testing.T) {
 	once := kt.Type("once", 1, kt.Policy(v1beta1.RestartNever, -1))
 	job := kt.Job(kt.JobScope, kt.Type("worker", 2), once, success(v1beta1.FinishRule{"worker": ranks(0)}), kt.BackoffLimit(3), kt.Begun)
@@ -78,7 +79,8 @@ func TestAFailureOfHoursAgoIsNotTheFirstOfARestart(t *testing.T) {
 	require.Equal(t, nameOf(job, 0), d.Status.FirstFailure.Pod)
 }
 
-// A job that is blocked keeps its pods. So their failures wait for the cause, as in a job that runs: what followed from it was told as the first failure.
+// A job that is blocked keeps its pods. So their failures wait for the cause, as in a job that runs: what followed from it was told as the first
+// failure.
 func TestABlockedJobWaitsForTheCause(t *testing.T) {
 	job := world4(t9k("", 0))
 	pods := kt.Pods(job, "worker", 4, kt.Running)

@@ -281,7 +281,8 @@ func TestWhoWaitsForTheCauseBelongsToNoEarlierFailure(t *testing.T) {
 	require.Equal(t, first, d.Status.FirstFailure)
 }
 
-// A sentence may be long, and a status cuts it. What was said of the first failure is found in conditions and events nevertheless, and corrected there.
+// A sentence may be long, and a status cuts it. What was said of the first failure is found in conditions and events nevertheless, and corrected
+// there.
 func TestALongFailureIsToldWithWhoFollowed(t *testing.T) {
 	long := func(of string) string {
 		return "Traceback (most recent call last):\n  File \"/" + strings.Repeat("train/", 40) + "main.py\", line 12, in main\n" + of + strings.Repeat("\\ ", 200) + "\n"

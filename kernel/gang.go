@@ -16,8 +16,8 @@ import (
 // how many unfinished replicas are to be placed together, and not how many replicas the job has. Some schedulers have groups that cannot be changed.
 // Then pods that wait for a node may need a new group. They get one if the old group can never be complete, or would let too few of them go ahead.
 
-// minMember returns how many of the replicas that have not finished are placed together. The job's own minimum does not include auxiliary replicas, so these
-// are added.
+// minMember returns how many of the replicas that have not finished are placed together. The job's own minimum does not include auxiliary replicas,
+// so these are added.
 func minMember(job *v1beta1.GenericJob, l *ledger.Ledger) int {
 	left := l.Unfinished()
 	if m := job.Spec.Scheduler.MinMember; m != nil {
@@ -69,9 +69,9 @@ func noteOutside(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.R
 // groupNumberOf returns the number of a pod's group.
 func groupNumberOf(pod *corev1.Pod) int { return podstate.Number(pod, v1beta1.LabelGang) }
 
-// stopOutsideGang has a pod made again that an apiserver has stored without its group, and reports whether it does. A pod with a node may run code. So it goes
-// only if its group cannot be complete without it. Its end is then that of a pod that is stopped, which no limit counts. Code that has ended before is judged
-// instead: it is not run again if its policy says so.
+// stopOutsideGang has a pod made again that an apiserver has stored without its group, and reports whether it does. A pod with a node may run code.
+// So it goes only if its group cannot be complete without it. Its end is then that of a pod that is stopped, which no limit counts. Code that has
+// ended before is judged instead: it is not run again if its policy says so.
 func (a *acting) stopOutsideGang(pod podstate.Pod) bool {
 	if !build.LacksGroup(a.Job, pod.Pod) || len(a.Gang.Objects) == 0 || pod.DeletionTimestamp != nil || pod.IsDecided() {
 		return false
@@ -83,8 +83,8 @@ func (a *acting) stopOutsideGang(pod podstate.Pod) bool {
 	return true
 }
 
-// groupLacksPods reports whether a pod of the present group waits for a node in vain. The group is then incomplete even with all pods that are still to be made.
-// A pod that waits outside the present group is made again in it.
+// groupLacksPods reports whether a pod of the present group waits for a node in vain. The group is then incomplete even with all pods that are still
+// to be made. A pod that waits outside the present group is made again in it.
 func (a *acting) groupLacksPods() bool {
 	group := a.ledger.Gang()
 	waits, members := false, 0
@@ -107,8 +107,8 @@ func (a *acting) groupLacksPods() bool {
 	return waits && members < int(group.MinMember)
 }
 
-// stopUnplaced has a pod without a node made again, if its group is no longer the present one. It does the same if the pod avoids a node that need not be
-// avoided any more.
+// stopUnplaced has a pod without a node made again, if its group is no longer the present one. It does the same if the pod avoids a node that need
+// not be avoided any more.
 func (a *acting) stopUnplaced(pod *corev1.Pod) {
 	if podstate.IsScheduled(pod) {
 		return
@@ -146,8 +146,8 @@ func (a *acting) applyGroup() {
 	}
 }
 
-// deleteGroups deletes the job's PodGroups once no pod of the job runs any more. That frees what the scheduler's queue has set aside for them. The caller
-// looks again when one is deleted, or when it tries again what was refused.
+// deleteGroups deletes the job's PodGroups once no pod of the job runs any more. That frees what the scheduler's queue has set aside for them. The
+// caller looks again when one is deleted, or when it tries again what was refused.
 func (a *acting) deleteGroups() {
 	if a.anyPodLives() {
 		return

@@ -126,7 +126,8 @@ func stopsIn(d kernel.Decision) (stopped []string) {
 	return stopped
 }
 
-// A helper that had failed kept a pod outside for ever, though the main container waited for its peers. And finished work was run again while a helper ran.
+// A helper that had failed kept a pod outside for ever, though the main container waited for its peers. And finished work was run again while a
+// helper ran.
 func TestAPodOutsideItsGangIsStoppedUnlessItsOutcomeIsDecided(t *testing.T) {
 	const stopped = "StopPod worker-0"
 	exits := func(of int, code int32) kt.PodOption { // the other container runs on

@@ -19,8 +19,8 @@ import (
 // maxTold is how many bytes of a message the history keeps.
 const maxTold = 160
 
-// explainLoss writes into the history what is known of the loss of this reconcile. Before is the earlier summary of the first failure, if it has changed.
-// Then explainLoss corrects the earlier entry, too.
+// explainLoss writes into the history what is known of the loss of this reconcile. Before is the earlier summary of the first failure, if it has
+// changed. Then explainLoss corrects the earlier entry, too.
 func explainLoss(draft ledger.Draft, v verdict.Verdict, l loss, stored, first *v1beta1.FirstFailure, before string) {
 	if before != "" && stored != nil && first != nil {
 		draft.CorrectLoss(entryOfFirst(stored), entryOfFirst(first))

@@ -198,8 +198,8 @@ func (a *acting) wantedWorkload(in v1beta1.KueueScheduler, avoids []string) *uns
 	return kueue.Workload(a.Job, in, requestsOf(a.ledger, avoids), a.Kueue.Priority)
 }
 
-// workloadIsUpToDate reports whether the Workload asks for what the job needs. It is up to date even if it names other nodes to avoid than the job does
-// now. A new Workload would lose the job's place in the queue.
+// workloadIsUpToDate reports whether the Workload asks for what the job needs. It is up to date even if it names other nodes to avoid than the job
+// does now. A new Workload would lose the job's place in the queue.
 func (a *acting) workloadIsUpToDate(in v1beta1.KueueScheduler) bool {
 	w := a.Kueue.Workload
 	return kueue.Same(w, a.wantedWorkload(in, kueue.Avoided(w))) && assignedToBad(a.Job, w, a.ledger) == ""

@@ -13,8 +13,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/status"
 )
 
-// misplacedRanks says which pods Kueue has not placed in the order of their ranks; "" if there are none. It looks for them while the job does not run, and the
-// user hears of them when all pods run. The user does not hear of them again after a restart that leaves these pods as they are.
+// misplacedRanks says which pods Kueue has not placed in the order of their ranks; "" if there are none. It looks for them while the job does not
+// run, and the user hears of them when all pods run. The user does not hear of them again after a restart that leaves these pods as they are.
 func misplacedRanks(w World, l *ledger.Ledger, replicas *roster.Roster) string {
 	c := status.Condition(w.Job.Status.Conditions, v1beta1.ConditionRunning)
 	if l.Kueue() == nil || w.Kueue.Workload == nil || c != nil && c.Status == metav1.ConditionTrue {

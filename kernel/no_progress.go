@@ -21,9 +21,10 @@ import (
 	"github.com/genericjob/genericjob/kernel/text"
 )
 
-// failurePolicy.noProgress fails a job after a series of failures that have the same cause, without a newer step between them. It must not fail a job that
-// may have moved. So the highest step at the time of the failure must be known for certain. If the replica that tells steps has ended, its last words
-// have the step. If its code still runs, its wrapper is asked. status.progress is read only now and then, so it can only show that the job has moved.
+// failurePolicy.noProgress fails a job after a series of failures that have the same cause, without a newer step between them. It must not fail a job
+// that may have moved. So the highest step at the time of the failure must be known for certain. If the replica that tells steps has ended, its last
+// words have the step. If its code still runs, its wrapper is asked. status.progress is read only now and then, so it can only show that the job has
+// moved.
 //
 // A new series begins if step or cause is not known, or if anything but a counted failure came in between.
 
@@ -48,7 +49,8 @@ func comparesSteps(job *v1beta1.GenericJob) bool {
 	return p != nil && p.NoProgress != nil && spec.WhyNoSteps(job) == ""
 }
 
-// FurthestPod returns the pod to ask for its highest step; nil if none is to be asked. Code of another replica has just failed, and its own still runs.
+// FurthestPod returns the pod to ask for its highest step; nil if none is to be asked. Code of another replica has just failed, and its own still
+// runs.
 func FurthestPod(w World) *corev1.Pod {
 	if !comparesSteps(w.Job) || w.Job.Status.CompletionTime != nil || barrier.IsClosed(w.Job) || !hasJustFailed(w) {
 		return nil
@@ -203,8 +205,8 @@ func exceptionOf(f *v1beta1.ReplicaFailure) string {
 	return text.Cut(name, maxException)
 }
 
-// continuesSeries reports whether a failure continues the series before: it came in the next attempt, with the same cause and without a newer step. The cause of
-// the failure before may have been corrected since, in status.firstFailure. Then it must still be that of the series.
+// continuesSeries reports whether a failure continues the series before: it came in the next attempt, with the same cause and without a newer step.
+// The cause of the failure before may have been corrected since, in status.firstFailure. Then it must still be that of the series.
 func continuesSeries(job *v1beta1.GenericJob, before, now *v1beta1.NoProgressStatus) bool {
 	if before == nil || before.Attempt+1 != now.Attempt || before.ModeGeneration != now.ModeGeneration || before.Replica != now.Replica {
 		return false

@@ -18,8 +18,8 @@ import (
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
 )
 
-// Statuses that the CRD takes, and no operator has written. What Plan makes of them must be one that the apiserver takes, too: else no status of the job
-// could ever be written again.
+// Statuses that the CRD takes, and no operator has written. What Plan makes of them must be one that the apiserver takes, too: else no status of the
+// job could ever be written again.
 func TestTheStatusOfAJobCanBeStoredWhateverSomebodyHasWritten(t *testing.T) {
 	noon := metav1.NewTime(kt.Start)
 	late := metav1.NewTime(time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC))

@@ -30,8 +30,8 @@ func (a *acting) orderPod(t *roster.Type, rank int) {
 	a.actions = append(a.actions, Action{Verb: OrderPod, Pod: t.Pods[rank], Order: want, Reason: reason})
 }
 
-// waitsForOrder reports whether a pod of a finished job waits for an order, or for the start of its container, which will not come. Until is after what
-// time the kubelet will not start the container any more; 0 if the container has not ended.
+// waitsForOrder reports whether a pod of a finished job waits for an order, or for the start of its container, which will not come. Until is after
+// what time the kubelet will not start the container any more; 0 if the container has not ended.
 func (a *acting) waitsForOrder(t *roster.Type, rank int, pod podstate.Pod) (waits bool, until time.Duration) {
 	o := t.Order(rank)
 	if o == nil || t.HasFinished(rank) {

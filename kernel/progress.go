@@ -47,8 +47,8 @@ func ranSince(job *v1beta1.GenericJob) (since time.Time) {
 	return since
 }
 
-// ProgressPod returns the pod to ask for the progress of its job; nil if the code tells no progress, or the time has not come. It is the pod of the lowest
-// replica that runs, or of the highest if the last rank prints the progress.
+// ProgressPod returns the pod to ask for the progress of its job; nil if the code tells no progress, or the time has not come. It is the pod of the
+// lowest replica that runs, or of the highest if the last rank prints the progress.
 func ProgressPod(job *v1beta1.GenericJob, pods []*corev1.Pod, now time.Time) *corev1.Pod {
 	line := spec.Progress(&job.Spec)
 	if line == nil || job.Status.CompletionTime != nil || barrier.IsClosed(job) || now.Before(nextProgress(job, now)) {

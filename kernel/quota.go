@@ -29,8 +29,8 @@ func isShort(w *unstructured.Unstructured, l *ledger.Ledger) bool {
 	return slices.ContainsFunc(l.Accounts(), func(a *ledger.Account) bool { return a.Unfinished() > kueue.Free(w, a.Type) })
 }
 
-// isOfOtherPods reports whether new pods will need other quota than the job's queue has admitted, because the spec was edited before they were created.
-// Pods that exist already are not compared.
+// isOfOtherPods reports whether new pods will need other quota than the job's queue has admitted, because the spec was edited before they were
+// created. Pods that exist already are not compared.
 func isOfOtherPods(w *unstructured.Unstructured, l *ledger.Ledger) bool {
 	return (l.IsEdited() || l.Mode() == spec.ModeQueued) && !kueue.Fits(w, requestsOf(l, kueue.Avoided(w)))
 }
@@ -44,8 +44,8 @@ func requestsOf(l *ledger.Ledger, avoids []string) (requests []kueue.Request) {
 }
 
 // assignedToBad returns a bad node that Kueue has chosen for some pods of the job; "" if there is none. A Workload that
-// excludes the node already is kept: a second one would be admitted alike. So is one that somebody else has made. Only the job's own failures count: what
-// others tell of a node stops no pod that runs there.
+// excludes the node already is kept: a second one would be admitted alike. So is one that somebody else has made. Only the job's own failures count:
+// what others tell of a node stops no pod that runs there.
 func assignedToBad(job *v1beta1.GenericJob, w *unstructured.Unstructured, l *ledger.Ledger) string {
 	bad := l.OwnBadNodes()
 	if len(bad) == 0 || w == nil || spec.Prebuilt(job) != "" {

@@ -10,8 +10,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/roster"
 )
 
-// Recomputed work. Code that goes on from a checkpoint does some steps again. How many is known when it tells its first progress after the restart. Their
-// time is written with that progress.
+// Recomputed work. Code that goes on from a checkpoint does some steps again. How many is known when it tells its first progress after the restart.
+// Their time is written with that progress.
 
 // longestPace is the longest time of a step that is believed: a pod may report anything.
 const longestPace = 7 * 24 * time.Hour

@@ -99,8 +99,8 @@ func (r Refusal) inView(w World) Refusal {
 	return r
 }
 
-// Accepted reports whether the world shows that the apiserver has accepted a pod of a replica type, or of any type if that is "". False proves nothing: a
-// cache may not show such a pod yet.
+// Accepted reports whether the world shows that the apiserver has accepted a pod of a replica type, or of any type if that is "". False proves
+// nothing: a cache may not show such a pod yet.
 func Accepted(w World, replicaType string) bool {
 	s := &w.Job.Status
 	if s.Gang != nil && s.Gang.HadPods || s.PauseCount > 0 || s.JobAttempt > 0 || s.ModeGeneration > 0 && s.StartTime != nil || s.Phase == v1beta1.JobRunning || s.Phase == v1beta1.JobResuming {

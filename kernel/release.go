@@ -62,8 +62,8 @@ func withoutReleases(actions []Action, of []*corev1.Pod) []Action {
 
 // releaseFinished lets go of the pod of a replica whose outcome is in the ledger. A pod that has not ended is one of these:
 //   - The cache shows an old state of it.
-//   - It is a second pod, created by a late call of an operator that has been replaced. The operator stops it. A stop requires the resourceVersion that
-//     was seen, so it does nothing in the first case.
+//   - It is a second pod, created by a late call of an operator that has been replaced. The operator stops it. A stop requires the resourceVersion
+//     that was seen, so it does nothing in the first case.
 //   - Code was run again in the pod, and the wrapper may hold the end. The pod stays, with its logs.
 func (a *acting) releaseFinished(pod podstate.Pod, reason string) {
 	switch {
@@ -93,8 +93,8 @@ func (a *acting) releaseKept(pod podstate.Pod, reason string) {
 // have collected. The collector of a Katib trial notices the end within a second, and reports the metrics then.
 const timeToReport = 10 * time.Second
 
-// addedMayReport reports whether to leave the containers alone that admission has added to a pod, because they may still report. Until is how much longer
-// they may. If the node's clock is so far ahead that nobody knows the time, nothing waits.
+// addedMayReport reports whether to leave the containers alone that admission has added to a pod, because they may still report. Until is how much
+// longer they may. If the node's clock is so far ahead that nobody knows the time, nothing waits.
 func (a *acting) addedMayReport(pod podstate.Pod) (may bool, until time.Duration) {
 	left := timeToReport - a.Now.Sub(pod.EndedAt())
 	if !pod.OnlyAddedRun() || isToldToEnd(pod) || left <= 0 || left > 2*timeToReport {

@@ -11,8 +11,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/verdict"
 )
 
-// rules is the order in which it is decided what becomes of a job: the first rule that has an opinion wins. Read from top to bottom, it is the semantics
-// of GenericJob. Restarts that are due are written under each rule that does not end the job.
+// rules is the order in which it is decided what becomes of a job: the first rule that has an opinion wins. Read from top to bottom, it is the
+// semantics of GenericJob. Restarts that are due are written under each rule that does not end the job.
 var rules = []rule{
 	{"AlreadyFinished", alreadyFinished},       // final is final: only clean-up and TTL are left
 	{"InvalidSpec", specIsInvalid},             // a spec that cannot be run fails before any pod exists
@@ -45,8 +45,8 @@ type facts struct {
 	now         time.Time
 }
 
-// askRules asks the rules in order, until one has an opinion: that is the verdict. RecheckAfter is the earliest time at which a rule that was asked wants to be
-// asked again.
+// askRules asks the rules in order, until one has an opinion: that is the verdict. RecheckAfter is the earliest time at which a rule that was asked
+// wants to be asked again.
 func askRules(f facts) (v verdict.Verdict, recheckAfter time.Duration) {
 	for _, r := range rules {
 		v = r.test(f)
@@ -69,8 +69,8 @@ func alreadyFinished(f facts) verdict.Verdict {
 //   - A generation that was found valid is not looked at again while its pods run or are paused.
 //   - Templates are looked at only while they may be edited. Once code has started, the CRD keeps them as they are.
 //
-// A mistake does not stop a rule of spec.failurePolicy from failing the job, because a failure is judged only once. Nor does it stop an eviction: a queue
-// needs its quota for others, and gets it when the pods are gone.
+// A mistake does not stop a rule of spec.failurePolicy from failing the job, because a failure is judged only once. Nor does it stop an eviction: a
+// queue needs its quota for others, and gets it when the pods are gone.
 func specIsInvalid(f facts) verdict.Verdict {
 	l, pauses := f.ledger, f.job.Spec.RunMode.Pauses()
 	if l.IsSettled() && f.job.Status.ObservedGeneration == f.job.Generation && !status.IsBlocked(&f.job.Status, v1beta1.ReasonInvalidSpec) {

@@ -68,7 +68,8 @@ func TestOneDrainOfAJobScopeIsOneDisruptionWhicheverEndIsSeenFirst(t *testing.T)
 	}
 }
 
-// A node that loses power, or forgets a container, ends no pod. Its kubelet tells of the container in one reconcile with the peers that failed because of it.
+// A node that loses power, or forgets a container, ends no pod. Its kubelet tells of the container in one reconcile with the peers that failed
+// because of it.
 func TestALostContainerOfAJobScopeIsOneDisruptionBesideThePeersThatFail(t *testing.T) {
 	startedAfterLoss := func(p *corev1.Pod) {
 		startedAgain(1, 137)(p)

@@ -17,8 +17,8 @@ import (
 // concluded from silence, because no object shows whether a scheduler runs.
 const silence = 2 * time.Minute
 
-// silentScheduler returns a message about a scheduler that has said nothing of any waiting pod of a replica type, and when to look again. It never names
-// Kubernetes' own scheduler, which every cluster has, and which may be slow if thousands of pods wait.
+// silentScheduler returns a message about a scheduler that has said nothing of any waiting pod of a replica type, and when to look again. It never
+// names Kubernetes' own scheduler, which every cluster has, and which may be slow if thousands of pods wait.
 func silentScheduler(job *v1beta1.GenericJob, replicas *roster.Roster, now time.Time) (message string, recheckAfter time.Duration) {
 	if job.Spec.Scheduler != nil && slices.ContainsFunc(replicas.Types, func(t roster.Type) bool { return slices.ContainsFunc(t.Pods, podstate.IsGated) }) {
 		return "", 0 // some pods are gated, the gang waits for them, and no scheduler says so of the other pods

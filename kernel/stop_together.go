@@ -8,8 +8,8 @@ import (
 )
 
 // earlyDisruption returns the end of a replica whose pod is being deleted but has not ended yet, and whether that counts already. With stopTogether it
-// counts as a disruption at once, so that all replicas are told to stop. The pod carries a mark, which was put on it under its resourceVersion: so it had
-// not finished before. If its code exits with 0 now, it has only done as it was told.
+// counts as a disruption at once, so that all replicas are told to stop. The pod carries a mark, which was put on it under its resourceVersion: so it
+// had not finished before. If its code exits with 0 now, it has only done as it was told.
 func earlyDisruption(l *ledger.Ledger, e end) (_ end, counts bool) {
 	if !l.StopsTogether() || e.account.Auxiliary || e.account.Policy.Kind == v1beta1.RestartNever || !podstate.HasMark(e.pod.Pod, v1beta1.AnnotationDisrupted) {
 		return e, false

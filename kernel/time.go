@@ -14,8 +14,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/verdict"
 )
 
-// What the time of a job is spent on. This file finds, by the pods, what the present time is spent on; kernel/ledger/time.go keeps the sums. An interval
-// begins when code started or ended, and not when the operator sees that. The operator may have been down, and hangs are found late.
+// What the time of a job is spent on. This file finds, by the pods, what the present time is spent on; kernel/ledger/time.go keeps the sums. An
+// interval begins when code started or ended, and not when the operator sees that. The operator may have been down, and hangs are found late.
 
 // loss is what this reconcile has found lost: code has ended, and it runs again, or its failure ends the job.
 type loss struct {
@@ -47,8 +47,8 @@ func lossOf(draft ledger.Draft, replicas *roster.Roster, recorded *outcomes, v v
 	return l
 }
 
-// firstLost returns the end that says why code ended, and when the first code ended. A failure that came because another replica was disrupted does not
-// say why, if there is another end.
+// firstLost returns the end that says why code ended, and when the first code ended. A failure that came because another replica was disrupted does
+// not say why, if there is another end.
 func firstLost(recorded *outcomes) (first *end, at time.Time) {
 	for _, e := range recorded.ended {
 		if e.hasSucceeded() || e.account.Auxiliary || recorded.waitsFor > 0 {
@@ -145,7 +145,8 @@ func stopOf(v verdict.Verdict, mode string) *ledger.TimeFacts {
 	}
 }
 
-// isBlockedBeforeItRan reports whether a job is blocked that has not run together yet. Replicas that it needs may be left out of a spec that cannot run.
+// isBlockedBeforeItRan reports whether a job is blocked that has not run together yet. Replicas that it needs may be left out of a spec that cannot
+// run.
 func isBlockedBeforeItRan(w World, v verdict.Verdict) bool {
 	return v.Course == verdict.Block && w.Job.Status.Phase != v1beta1.JobRunning
 }
@@ -201,8 +202,8 @@ func (r *running) count(replicas *roster.Roster) {
 	}
 }
 
-// runsSince reports whether enough replicas run, and since when, as far as is known. All unfinished replicas have to run; with minMember, that many are
-// enough. R is what recordOutcomes has counted. It is counted again if a restart was written since, or if the barrier may have opened.
+// runsSince reports whether enough replicas run, and since when, as far as is known. All unfinished replicas have to run; with minMember, that many
+// are enough. R is what recordOutcomes has counted. It is counted again if a restart was written since, or if the barrier may have opened.
 func runsSince(job *v1beta1.GenericJob, l *ledger.Ledger, replicas *roster.Roster, r running, restarts bool) (since time.Time, enough bool) {
 	if !l.BarrierIsOpen() {
 		return time.Time{}, false
@@ -238,8 +239,8 @@ func ranTogether(l ledger.Draft, replicas *roster.Roster, ended []*end) (since t
 	return latest(since, l.RestartTime()), l.BarrierIsOpen() && !since.IsZero()
 }
 
-// startOf returns when the code of a replica started, and whether all its containers did. If the code ended in this reconcile, that is the start before
-// the end.
+// startOf returns when the code of a replica started, and whether all its containers did. If the code ended in this reconcile, that is the start
+// before the end.
 func startOf(t *roster.Type, rank int, ended []*end) (at time.Time, all bool) {
 	for _, e := range ended {
 		if e.account == t.Account && e.rank == rank {

@@ -11,8 +11,8 @@ import (
 // perReplica is what a reconcile keeps of each replica of a job that has pods, in bytes: two pointers, see roster.Type.
 const perReplica = 2 * int(unsafe.Sizeof(uintptr(0)))
 
-// Weight estimates how many bytes Plan takes in addition to the world. A job of a few kilobytes may have thousands of replicas, and its ledger may name
-// more.
+// Weight estimates how many bytes Plan takes in addition to the world. A job of a few kilobytes may have thousands of replicas, and its ledger may
+// name more.
 func Weight(w World) int {
 	bytes := ledger.Weight(w.Job)
 	for _, t := range spec.ReplicaTypes(w.Job, false) {

@@ -36,8 +36,8 @@ type World struct {
 	// FurthestReport is what the FurthestPod reports; its zero value if none was asked, or has answered.
 	FurthestReport inplace.Report
 	// Nodes are the nodes that the caller has read live, by name: those whose state decides what a pod means (see podstate.Judge.DependsOnNode). A pod on
-	// a node that answers may still run, so it is neither deleted by force nor replaced. If an answer makes a pod need force (podstate.Judge.NeedsForce), the
-	// caller has asked in this reconcile. Other answers may be older.
+	// a node that answers may still run, so it is neither deleted by force nor replaced. If an answer makes a pod need force
+	// (podstate.Judge.NeedsForce), the caller has asked in this reconcile. Other answers may be older.
 	Nodes map[string]podstate.Node
 	// NodeCount is how many nodes the cluster has; 0 if that is not known. Only jobs with avoidNodes ask.
 	NodeCount int
@@ -46,7 +46,8 @@ type World struct {
 	NodeProblems []NodeProblem
 	// JobIsLive says that Job is what the apiserver holds, and not just what a cache has of it.
 	JobIsLive bool
-	// MaxCreates is how many pods of a type the caller can create before it plans again. Plan asks for no more, however many are missing. 0 means no limit.
+	// MaxCreates is how many pods of a type the caller can create before it plans again. Plan asks for no more, however many are missing. 0 means no
+	// limit.
 	MaxCreates int
 	// Now is the time of this reconcile.
 	Now time.Time
@@ -94,8 +95,8 @@ type Decision struct {
 	// Status is to be written as a whole. Status may share memory with the status of World.Job.
 	Status  v1beta1.GenericJobStatus
 	Actions []Action
-	// TypesLackingPods are the types that lack more pods than Actions create, in the order of the spec. The caller should plan again when it has created those
-	// of Actions.
+	// TypesLackingPods are the types that lack more pods than Actions create, in the order of the spec. The caller should plan again when it has created
+	// those of Actions.
 	TypesLackingPods []string
 	Events           []Event
 	RequeueAfter     time.Duration

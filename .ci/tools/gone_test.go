@@ -48,6 +48,8 @@ var gone = []struct {
 	{regexp.MustCompile(`\b(is|in|inAny|requireOut|Out)(In|Of)?Order\b`), "sorted, shuffled or misplaced; an order is what a pod is told", "kernel", "isInOrder(list)"},
 	{regexp.MustCompile(`\br\.(observe|act)\(|\bobserve[A-Z]\w*\(|\.Act\(`), "gather, read or execute; Plan observes and acts", "controllers", "r.observe(ctx, job)"},
 	{regexp.MustCompile(`kernel\.Gang\b`), "kernel.GangObjects; ledger.Gang is a group", "", "kernel.Gang{}"},
+	{regexp.MustCompile(`\bScopes?\b|\b(a|the|each|in|all) scopes?\b`), "miniature; a restart has a scope", "e2e/simulator", "all lives of a scope"},
+	{regexp.MustCompile(`refusal is silent`), "not told; who is silent does not answer", "e2e/simulator", "a refusal is silent"},
 	{regexp.MustCompile(`// .*\bsays whether\b`), "reports whether", "", "// Ends says whether the job ends"},
 }
 

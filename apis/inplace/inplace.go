@@ -1,7 +1,8 @@
 // Package inplace is what the operator and the wrapper in a pod tell each other, where replicas are restarted in place: orders, which a pod's
 // annotation holds and a downward API volume shows as a file, and reports, with which the wrapper answers questions. A question may bring the order,
 // too, for volumes are slow. Orders are text, as Order.String writes them. Questions and reports are JSON, one of each for a TCP connection. It
-// also reads the numbers in lines of progress, as the wrapper and kubectl gj do. It imports nothing but the standard library, for the wrapper is small.
+// also reads the numbers in lines of progress, as the wrapper and kubectl gj do. It imports nothing but the standard library, for the wrapper is
+// small.
 package inplace
 
 import (

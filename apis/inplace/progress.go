@@ -24,7 +24,8 @@ func WithoutColour(line []byte) []byte {
 	return colour.ReplaceAll(line, nil)
 }
 
-// NumberIn returns the number that a group of an expression of progress has matched in a line; "" if there is none. Found is what FindSubmatchIndex has found.
+// NumberIn returns the number that a group of an expression of progress has matched in a line; "" if there is none. Found is what FindSubmatchIndex
+// has found.
 func NumberIn(line []byte, progress *regexp.Regexp, found []int, group string) string {
 	i := progress.SubexpIndex(group)
 	if i < 0 || found[2*i] < 0 {

@@ -55,7 +55,8 @@ func silent(t *testing.T, c client.Client, d time.Duration) time.Duration {
 	return time.Since(began)
 }
 
-// An operator ended when the apiserver did not answer for ten seconds, and read all jobs again when it did. Kubernetes' own numbers are 15, 10 and 2 s.
+// An operator ended when the apiserver did not answer for ten seconds, and read all jobs again when it did. Kubernetes' own numbers are 15, 10 and 2
+// s.
 func TestAnApiserverThatIsSilentFor14SecondsEndsNoOperator(t *testing.T) {
 	scheme, err := controllers.NewScheme()
 	require.NoError(t, err)

@@ -21,8 +21,8 @@ const (
 	mostSightings = 11
 )
 
-// everywhere is the namespace of lost nodes, which count for all jobs. No tenant can fake one by what its code prints, or by its exit code. Who may write
-// statuses can.
+// everywhere is the namespace of lost nodes, which count for all jobs. No tenant can fake one by what its code prints, or by its exit code. Who may
+// write statuses can.
 const everywhere = ""
 
 // place is a node as jobs of one namespace see it, or all jobs do.
@@ -36,8 +36,9 @@ type sighting struct {
 	message string
 }
 
-// sightingsOf returns what a job tells of nodes, by place. Each lost node counts everywhere. Of all other failures, the code or the template may be the
-// cause. So they count in the job's own namespace only, and only for the node that had most of them. Of one node the job tells only the last failure.
+// sightingsOf returns what a job tells of nodes, by place. Each lost node counts everywhere. Of all other failures, the code or the template may be
+// the cause. So they count in the job's own namespace only, and only for the node that had most of them. Of one node the job tells only the last
+// failure.
 func sightingsOf(job *v1beta1.GenericJob) map[place]sighting {
 	var found map[place]sighting
 	add := func(namespace string, n *v1beta1.NodeFailures) {

@@ -122,8 +122,8 @@ func (s *Store) seeJob(o any, isGone bool) {
 	s.seen.set(types.NamespacedName{Namespace: job.Namespace, Name: job.Name}, tells)
 }
 
-// ProblemsFor returns what speaks against nodes for a job, beside what it has recorded itself. First come conditions, then failures of other jobs of its
-// namespace, and then lost nodes.
+// ProblemsFor returns what speaks against nodes for a job, beside what it has recorded itself. First come conditions, then failures of other jobs of
+// its namespace, and then lost nodes.
 func (s *Store) ProblemsFor(job *v1beta1.GenericJob) (list []ledger.NodeProblem) {
 	if s == nil {
 		return nil
@@ -148,8 +148,8 @@ func (s *Store) ProblemsFor(job *v1beta1.GenericJob) (list []ledger.NodeProblem)
 // mostAvoided is how many nodes a job may avoid for what speaks against them.
 const mostAvoided = 16
 
-// conditionsFor returns the nodes whose conditions a job needs to know: those that it avoids, and as many as it may avoid. All nodes of a large cluster may
-// have one.
+// conditionsFor returns the nodes whose conditions a job needs to know: those that it avoids, and as many as it may avoid. All nodes of a large
+// cluster may have one.
 func (s *Store) conditionsFor(job *v1beta1.GenericJob) (names []string) {
 	for _, n := range job.Status.AvoidedNodes {
 		if _, ok := s.conditions[n.Node]; ok {

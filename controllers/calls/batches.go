@@ -8,8 +8,8 @@ import (
 	"github.com/genericjob/genericjob/kernel"
 )
 
-// due returns the actions that may be tried now. Those that were refused before come first, in the order of their last refusals, because a batch may be closed
-// again after a few.
+// due returns the actions that may be tried now. Those that were refused before come first, in the order of their last refusals, because a batch may
+// be closed again after a few.
 func (r *Refusals) due(actions []kernel.Action) []kernel.Action {
 	if len(r.refused) == 0 {
 		return actions
@@ -38,8 +38,8 @@ func (r *Refusals) due(actions []kernel.Action) []kernel.Action {
 	return append(due, others...)
 }
 
-// batchOf names the batch of an action. Once an action of a batch is accepted, the refused ones form a batch of their own. So actions that were never refused
-// do not wait for them, and they do not all begin at once.
+// batchOf names the batch of an action. Once an action of a batch is accepted, the refused ones form a batch of their own. So actions that were never
+// refused do not wait for them, and they do not all begin at once.
 func (r *Refusals) batchOf(a kernel.Action) string {
 	batch := batchOf(a)
 	if r.batches[batch].opened && r.refused[idOf(a)] != nil {
@@ -69,8 +69,8 @@ func (r *Refusals) open(name string) {
 	r.batches[name] = b
 }
 
-// close keeps a batch shut until the first of its refused actions is due again. Actions that are due already wait, too. Otherwise the batch of a job of
-// thousands would be open all the time.
+// close keeps a batch shut until the first of its refused actions is due again. Actions that are due already wait, too. Otherwise the batch of a job
+// of thousands would be open all the time.
 func (r *Refusals) close(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -100,7 +100,8 @@ func (r *Refusals) reopen() {
 	}
 }
 
-// closeRetried closes the batches of actions that were tried again in vain. Otherwise each of thousands of refusals would cause a reconcile of its own.
+// closeRetried closes the batches of actions that were tried again in vain. Otherwise each of thousands of refusals would cause a reconcile of its
+// own.
 func (r *Refusals) closeRetried() {
 	batches := map[string]bool{}
 	for _, s := range r.refused {
@@ -113,8 +114,8 @@ func (r *Refusals) closeRetried() {
 	}
 }
 
-// maxActive is how many refusals of a batch of creates may be active. At that number nothing else of the batch is tried until something of it is accepted.
-// Otherwise each refusal that is tried again would let one more replica be tried.
+// maxActive is how many refusals of a batch of creates may be active. At that number nothing else of the batch is tried until something of it is
+// accepted. Otherwise each refusal that is tried again would let one more replica be tried.
 const maxActive = 50
 
 // fill notes which batches have so many active refusals, and that no others have.
@@ -130,8 +131,8 @@ func (r *Refusals) fill() {
 	}
 }
 
-// Plans returns how many pods of a type a reconcile has to plan. Most is how many actions it carries out, or 0 for mostActions. Pods that are refused and not
-// due yet are added, because they are planned in vain.
+// Plans returns how many pods of a type a reconcile has to plan. Most is how many actions it carries out, or 0 for mostActions. Pods that are refused
+// and not due yet are added, because they are planned in vain.
 func (r *Refusals) Plans(most int) int {
 	inVain := 0
 	for _, n := range r.activeCreates() {

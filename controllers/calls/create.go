@@ -42,9 +42,9 @@ type Owner struct {
 	Kind   schema.GroupVersionKind
 }
 
-// IsCurrent is the fence: it reads the job live, and reports whether it is still in the state that the plan was made from. A write of the status shows that by
-// its resourceVersion; a reconcile that writes none needs the fence. Its pod cache may be ahead of its job cache. Then it could create a pod for a
-// replica whose success another reconcile has recorded.
+// IsCurrent is the fence: it reads the job live, and reports whether it is still in the state that the plan was made from. A write of the status
+// shows that by its resourceVersion; a reconcile that writes none needs the fence. Its pod cache may be ahead of its job cache. Then it could create
+// a pod for a replica whose success another reconcile has recorded.
 func (o Owner) IsCurrent(ctx context.Context) (bool, error) {
 	live, err := GetLive(ctx, o.Live, o.Object, o.Kind)
 	if apierrors.IsNotFound(err) {
@@ -64,8 +64,8 @@ func GetLive(ctx context.Context, live client.Reader, o client.Object, kind sche
 	return found, live.Get(ctx, client.ObjectKeyFromObject(o), found)
 }
 
-// Create creates an object that the job controls. The argument what is for errors: it says what was tried. The error is a *RefusalError if the apiserver will
-// keep refusing.
+// Create creates an object that the job controls. The argument what is for errors: it says what was tried. The error is a *RefusalError if the
+// apiserver will keep refusing.
 func (o Owner) Create(ctx context.Context, what string, want client.Object) error {
 	err := o.Client.Create(ctx, want)
 	switch {
@@ -84,9 +84,9 @@ func (o Owner) Create(ctx context.Context, what string, want client.Object) erro
 	}
 }
 
-// existing reads live the object that has the name of a new one. If the job controls it, the cache does not show it yet, and that is fine. If it is being
-// deleted, its delete event begins the next reconcile. An object of anybody else is left alone, and the create is refused. So it is if somebody has edited a
-// label by which the operator finds the object, or knows whose it is.
+// existing reads live the object that has the name of a new one. If the job controls it, the cache does not show it yet, and that is fine. If it is
+// being deleted, its delete event begins the next reconcile. An object of anybody else is left alone, and the create is refused. So it is if somebody
+// has edited a label by which the operator finds the object, or knows whose it is.
 func (o Owner) existing(ctx context.Context, what string, want client.Object) (client.Object, error) {
 	have := want.DeepCopyObject().(client.Object)
 	err := o.Live.Get(ctx, client.ObjectKeyFromObject(want), have)
@@ -109,8 +109,8 @@ func (o Owner) existing(ctx context.Context, what string, want client.Object) (c
 	}
 }
 
-// editedLabel says which label of an object is not that of the object that was to be created, and what to do. It returns "" if there is none. Without its
-// LabelJobUID the operator does not see a pod at all. So it could not take its finalizer off one that is deleted.
+// editedLabel says which label of an object is not that of the object that was to be created, and what to do. It returns "" if there is none. Without
+// its LabelJobUID the operator does not see a pod at all. So it could not take its finalizer off one that is deleted.
 func editedLabel(have, want client.Object) string {
 	for _, label := range []string{v1beta1.LabelJobUID, v1beta1.LabelReplicaType, v1beta1.LabelReplicaRank} {
 		value, found := want.GetLabels()[label], have.GetLabels()[label]

@@ -30,5 +30,6 @@
 //
 // What does not pass by itself, as an exceeded quota, is told at once, and tried again after 1 s instead of 20 ms.
 //
-// Begin with execute.go: it carries out the actions of one reconcile over a GenericJob. Then read refusals.go, what the package remembers of refused actions.
+// Begin with execute.go: it carries out the actions of one reconcile over a GenericJob. Then read refusals.go, what the package remembers of refused
+// actions.
 package calls

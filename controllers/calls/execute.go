@@ -69,8 +69,8 @@ type Outcome struct {
 	Left bool
 }
 
-// Wake returns when to reconcile again; 0 if nothing is left to do. If a reconcile may do no more, the next follows at once, but behind those of other jobs
-// that wait already.
+// Wake returns when to reconcile again; 0 if nothing is left to do. If a reconcile may do no more, the next follows at once, but behind those of
+// other jobs that wait already.
 func (o Outcome) Wake() time.Duration {
 	if o.Left {
 		return time.Millisecond
@@ -78,8 +78,8 @@ func (o Outcome) Wake() time.Duration {
 	return o.RequeueAfter
 }
 
-// Execute carries out actions, tier after tier. An action that fails holds up only what needs it. After several failures the rest of a batch waits, too. Both are
-// tried again later. An error means that the reconcile has to end.
+// Execute carries out actions, tier after tier. An action that fails holds up only what needs it. After several failures the rest of a batch waits,
+// too. Both are tried again later. An error means that the reconcile has to end.
 func (x *Executor) Execute(ctx context.Context, actions []kernel.Action) (Outcome, error) {
 	refusals := x.Refusals
 	refusals.begin(x.Job, actions, x.Clock)
@@ -224,8 +224,8 @@ func (x *Executor) changePod(ctx context.Context, a kernel.Action) error {
 	return err
 }
 
-// isGone reports whether an object is gone, or another one has its name. It is no failure, because a watch event begins a reconcile that knows it. A conflict
-// is a failure: the cache may not keep the field that has changed, and then no event comes.
+// isGone reports whether an object is gone, or another one has its name. It is no failure, because a watch event begins a reconcile that knows it. A
+// conflict is a failure: the cache may not keep the field that has changed, and then no event comes.
 func isGone(err error) bool { return apierrors.IsNotFound(err) || isAnother(err) }
 
 // reportChange calls OnChanged, and logs what was deleted.

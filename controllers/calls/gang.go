@@ -34,8 +34,8 @@ func (x *Executor) applyObject(ctx context.Context, a kernel.Action) error {
 	}))
 }
 
-// refusedOr turns the error of a create of a gang scheduler's object into a refusal, if the user must hear of it. Such an object is never invalid because of
-// what the user wrote. For a deletion or a report, refusalOf finds the reason.
+// refusedOr turns the error of a create of a gang scheduler's object into a refusal, if the user must hear of it. Such an object is never invalid
+// because of what the user wrote. For a deletion or a report, refusalOf finds the reason.
 func refusedOr(a kernel.Action, err error) error {
 	switch {
 	case err == nil, NamespaceEnds(err):
@@ -77,7 +77,8 @@ func (x *Executor) reportObject(ctx context.Context, a kernel.Action) error {
 	return refusedOr(a, err)
 }
 
-// checkQuotaPrecondition returns an error if the apiserver has a pod of the job that uses quota which the action gives away. Labels make no pod the job's.
+// checkQuotaPrecondition returns an error if the apiserver has a pod of the job that uses quota which the action gives away. Labels make no pod the
+// job's.
 func (x *Executor) checkQuotaPrecondition(ctx context.Context, a kernel.Action) error {
 	if a.QuotaPrecondition == nil {
 		return nil
@@ -114,9 +115,9 @@ func (x *Executor) deleteObject(ctx context.Context, a kernel.Action) error {
 	return refusedOr(a, err)
 }
 
-// checkSchedulingGroup makes sure that a pod which was just created is in its scheduling group. An apiserver with the feature gate GenericWorkload off drops the field
-// silently, and the pod could be placed without the others. It is stopped, so that no limit counts its end. If it has a node meanwhile, or the stop fails, that is
-// left to the kernel.
+// checkSchedulingGroup makes sure that a pod which was just created is in its scheduling group. An apiserver with the feature gate GenericWorkload
+// off drops the field silently, and the pod could be placed without the others. It is stopped, so that no limit counts its end. If it has a node
+// meanwhile, or the stop fails, that is left to the kernel.
 func (x *Executor) checkSchedulingGroup(ctx context.Context, a kernel.Action, pod *corev1.Pod, group *corev1.PodSchedulingGroup) error {
 	if group == nil || pod.UID == "" || pod.Spec.SchedulingGroup != nil {
 		return nil

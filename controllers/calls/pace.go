@@ -61,8 +61,8 @@ func batchOf(a kernel.Action) string {
 	}
 }
 
-// first returns how many calls the batch begins with at once. It is a slow start, so that a refusal does not come 5,000 times. But if the last reconcile of the
-// job ended only because it may do no more, the batch goes on at full speed.
+// first returns how many calls the batch begins with at once. It is a slow start, so that a refusal does not come 5,000 times. But if the last
+// reconcile of the job ended only because it may do no more, the batch goes on at full speed.
 func (b batch) first(cutOff bool) int {
 	switch {
 	case cutOff:

@@ -52,8 +52,9 @@ func PodsNotOver(ctx context.Context, live client.Reader, job *v1beta1.GenericJo
 	}, client.InNamespace(job.GetNamespace()), client.MatchingLabels{v1beta1.LabelJobUID: string(job.GetUID())}, notOver)
 }
 
-// isFound reports whether a reconcile over the job will see a pod once the cache has it; compare wake.JobOf. Anybody may create a pod with the job's labels,
-// or one that names the job's UID with another kind or name. No reconcile ever sees such a pod, so to wait for it would hold up the job for ever.
+// isFound reports whether a reconcile over the job will see a pod once the cache has it; compare wake.JobOf. Anybody may create a pod with the job's
+// labels, or one that names the job's UID with another kind or name. No reconcile ever sees such a pod, so to wait for it would hold up the job for
+// ever.
 func isFound(pod *metav1.PartialObjectMetadata, job *v1beta1.GenericJob) bool {
 	ref := metav1.GetControllerOf(pod)
 	return ref != nil && ref.UID == job.UID && ref.Name == job.Name && ref.Kind == GVKGenericJob.Kind && ref.APIVersion == GVKGenericJob.GroupVersion().String()

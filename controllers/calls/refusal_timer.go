@@ -7,8 +7,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// RefusalTimer notes since when writes for one job have failed in a way that may pass by itself. Users hear of one that does not. Nothing depends on it:
-// after a restart it is told a little later. The zero value has nothing that fails.
+// RefusalTimer notes since when writes for one job have failed in a way that may pass by itself. Users hear of one that does not. Nothing depends on
+// it: after a restart it is told a little later. The zero value has nothing that fails.
 type RefusalTimer struct {
 	since time.Time
 	told  bool

@@ -18,8 +18,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/text"
 )
 
-// An action that is refused is tried again after as much time as it has been refused for. That time is at least minRetryWait, and at most maxRetryWait. If
-// the refusal may pass by itself, it is tried again after minRetryWaitInDoubt, and told only once it has lasted.
+// An action that is refused is tried again after as much time as it has been refused for. That time is at least minRetryWait, and at most
+// maxRetryWait. If the refusal may pass by itself, it is tried again after minRetryWaitInDoubt, and told only once it has lasted.
 const (
 	minRetryWait        = time.Second
 	minRetryWaitInDoubt = 20 * time.Millisecond
@@ -27,8 +27,9 @@ const (
 	tellAfter           = 10 * time.Second
 )
 
-// Refusals remembers what the apiserver refuses to one job, and since when. Refused creates are forgotten when the spec changes. Correctness does not depend on
-// it: after a restart of the operator refused actions are tried once more, and some are told a little later. The zero value is ready for use.
+// Refusals remembers what the apiserver refuses to one job, and since when. Refused creates are forgotten when the spec changes. Correctness does not
+// depend on it: after a restart of the operator refused actions are tried once more, and some are told a little later. The zero value is ready for
+// use.
 type Refusals struct {
 	clock      clock.PassiveClock
 	generation int64
@@ -52,8 +53,8 @@ type batchState struct {
 // batchReason is a reason for which actions of a batch are refused. Of several such refusals users hear of one.
 type batchReason struct{ batch, reason string }
 
-// activeRefusal is a refusal that has not ended yet. It is tried again after as long as it has lasted, at most after a minute, and while its batch is open.
-// Each answer says anew whether it is in doubt or sure.
+// activeRefusal is a refusal that has not ended yet. It is tried again after as long as it has lasted, at most after a minute, and while its batch is
+// open. Each answer says anew whether it is in doubt or sure.
 //
 //	state      it comes to it by                                 tried again after    users
 //	in doubt   an answer that may pass by itself                 20 ms at least       hear nothing, unless the job is said to be blocked for its reason

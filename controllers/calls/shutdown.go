@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// LastCalls is how long calls that are under way may go on when the operator is told to end. An apiserver that answers at all answers most calls in a fraction
-// of this time. One that hangs must not keep the operator from giving its lease back.
+// LastCalls is how long calls that are under way may go on when the operator is told to end. An apiserver that answers at all answers most calls in a
+// fraction of this time. One that hangs must not keep the operator from giving its lease back.
 const LastCalls = 3 * time.Second
 
 // errShutdown stops a reconcile between two calls because the operator is told to end. The next operator makes that reconcile again.

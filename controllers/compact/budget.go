@@ -99,8 +99,8 @@ func Reserve(ctx context.Context, n int) error {
 	return nil
 }
 
-// ReservePods takes what the pods that a reconcile creates need of the budget. The function sizes returns one size for each replica type. AtOnce pods of
-// each type are created at once. They may be much larger than their templates: a variable may stand for the hosts of a thousand replicas.
+// ReservePods takes what the pods that a reconcile creates need of the budget. The function sizes returns one size for each replica type. AtOnce pods
+// of each type are created at once. They may be much larger than their templates: a variable may stand for the hosts of a thousand replicas.
 func ReservePods(ctx context.Context, most int, sizes func() []int) error {
 	s := shareOf(ctx)
 	if s == nil {
@@ -118,8 +118,8 @@ func ReservePods(ctx context.Context, most int, sizes func() []int) error {
 	return s.reserve(all - s.open)
 }
 
-// AtOnce returns how many pods of a job a reconcile may create at once; most is the number for usual jobs. The pods of a large job may be as large as the
-// job, and each is in memory several times while it is created.
+// AtOnce returns how many pods of a job a reconcile may create at once; most is the number for usual jobs. The pods of a large job may be as large as
+// the job, and each is in memory several times while it is created.
 func AtOnce(ctx context.Context, most int) int {
 	s := shareOf(ctx)
 	if s == nil || s.most <= maxPlain {

@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Client returns a client that opens packed objects when a reconcile reads them. Outside of a reconcile they stay packed: handlers of events read names
-// and owners only, and what IsForeign says.
+// Client returns a client that opens packed objects when a reconcile reads them. Outside of a reconcile they stay packed: handlers of events read
+// names and owners only, and what IsForeign says.
 func Client(c client.Client) client.Client { return &opening{c} }
 
 type opening struct{ client.Client }

@@ -14,8 +14,8 @@ const (
 	pagesAtOnce = 2
 )
 
-// Live returns a reader of the apiserver that lists only page by page. It refuses a list without a limit: tenants decide how many objects there are, and
-// how large they are.
+// Live returns a reader of the apiserver that lists only page by page. It refuses a list without a limit: tenants decide how many objects there are,
+// and how large they are.
 func Live(from client.Reader) client.Reader { return &live{from, make(chan struct{}, pagesAtOnce)} }
 
 type live struct {

@@ -13,12 +13,12 @@ import (
 	"github.com/genericjob/genericjob/apis/kubeflow/v2beta1"
 )
 
-// packedIn is the annotation in which a packed object holds itself as JSON. The apiserver allows no such key. So nobody can forge one, and the apiserver
-// refuses a packed object that somebody writes by mistake. Copies of the object share the text.
+// packedIn is the annotation in which a packed object holds itself as JSON. The apiserver allows no such key. So nobody can forge one, and the
+// apiserver refuses a packed object that somebody writes by mistake. Copies of the object share the text.
 const packedIn = " packed"
 
-// maxPlain is the size, in bytes of JSON without the status, up to which an object is not packed. A usual job takes several times less. To open a packed
-// object costs a reconcile some microseconds for each kilobyte.
+// maxPlain is the size, in bytes of JSON without the status, up to which an object is not packed. A usual job takes several times less. To open a
+// packed object costs a reconcile some microseconds for each kilobyte.
 const maxPlain = 16 << 10
 
 // packedForeign is the annotation of a packed job that another controller runs.
@@ -27,8 +27,8 @@ const packedForeign = " foreign"
 // maxRevision is longer than the name of any revision.
 const maxRevision = 63
 
-// pack replaces the metadata and spec of a large object by its JSON. It keeps what identifies the object, and its status: the operator itself writes that,
-// and bounds it. Objects that lack a spec or a status stay as they are.
+// pack replaces the metadata and spec of a large object by its JSON. It keeps what identifies the object, and its status: the operator itself writes
+// that, and bounds it. Objects that lack a spec or a status stay as they are.
 func pack(o client.Object) {
 	spec, _, ok := parts(o)
 	if !ok || size(o) > 0 {
@@ -68,7 +68,8 @@ func parts(o client.Object) (spec, status reflect.Value, ok bool) {
 // size returns the bytes of JSON that a packed object holds; 0 if it is not packed.
 func size(o client.Object) int { return len(o.GetAnnotations()[packedIn]) }
 
-// SpecIsPacked reports whether an object of the cache is packed: its spec, labels and annotations are empty. Its status and what identifies it can be read.
+// SpecIsPacked reports whether an object of the cache is packed: its spec, labels and annotations are empty. Its status and what identifies it can be
+// read.
 func SpecIsPacked(o client.Object) bool { return size(o) > 0 }
 
 // IsForeign reports whether another controller runs a job, by its managedBy. The job may be packed. It knows every kind whose jobs may be foreign.

@@ -37,7 +37,8 @@ func Object(o any) (any, error) {
 
 var _ toolscache.TransformFunc = Object
 
-// mostPorts is how many ports are kept of a large Service. The CRDs allow a job one less, so a Service that was cut to this differs from the wanted one.
+// mostPorts is how many ports are kept of a large Service. The CRDs allow a job one less, so a Service that was cut to this differs from the wanted
+// one.
 const mostPorts = 65
 
 // trimService reduces a large Service to what a reconcile compares. A reconcile reads all Services of a job. Somebody may have made many with its
@@ -74,8 +75,8 @@ func ours(all []string) []string {
 	return nil
 }
 
-// longestReference bounds the texts of a reference to a controller. The texts of a real one are shorter. But the apiserver accepts references with names of
-// a megabyte.
+// longestReference bounds the texts of a reference to a controller. The texts of a real one are shorter. But the apiserver accepts references with
+// names of a megabyte.
 const longestReference = 1024
 
 // controller returns the reference to the object's controller: a reconcile looks at no other owner. It drops one that is too long to be real.

@@ -13,7 +13,7 @@
 //	serve          what judge found is in the way       Serving=False    KindConflict, KindMissing, RightsMissing, NotAccepted
 //	  lacks        asks for the rights on the kind      Serving=False    RightsMissing
 //	  ensureServed starts a cache and a controller      Serving=False    InvalidDefinition, if this operator takes no longer what was accepted
-//	                                                    Serving=Unknown  Serving, until the cache is filled; after a minute it says why that takes so long
+//	                                                    Serving=Unknown  Serving, until the cache is filled; after a minute it says what it waits for
 //	                                                    Serving=True     Serving
 //	setReady       follows from these two               Ready, Reconciling or Stalled, with the reason of one of them
 //	showChanges    writes the status, and an event of an edit that is refused

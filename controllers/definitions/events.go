@@ -35,8 +35,8 @@ func (r *Reconciler) reportRefused(ctx context.Context, before, f *v1beta1.Train
 	announce.Events(r.Recorder, named(f), list)
 }
 
-// reportDeleted tells of a definition that is gone while jobs of its kind are not over, unless another follows it. The jobs hear of it themselves, too.
-// Was is nil if the definition served no kind.
+// reportDeleted tells of a definition that is gone while jobs of its kind are not over, unless another follows it. The jobs hear of it themselves,
+// too. Was is nil if the definition served no kind.
 func (r *Reconciler) reportDeleted(ctx context.Context, was *servedKind) {
 	if was == nil {
 		return
@@ -66,7 +66,7 @@ func (s *servedKind) unfinished() (n int) {
 		if !ok || job.GetDeletionTimestamp() != nil {
 			continue
 		}
-		if phase := s.revised.Newest().Phase(job); phase != v1beta1.JobSucceeded && phase != v1beta1.JobFailed {
+		if !s.revised.Newest().Phase(job).IsFinal() {
 			n++
 		}
 	}

@@ -67,7 +67,8 @@ func (k *Kinds) Start(ctx context.Context) error {
 	return nil
 }
 
-// ensureServed has the jobs of a definition's kind reconciled by its revisions. BuiltFrom changes with these. It returns how the cache is filled; nil if it is.
+// ensureServed has the jobs of a definition's kind reconciled by its revisions. BuiltFrom changes with these. It returns how the cache is filled; nil
+// if it is.
 func (k *Kinds) ensureServed(f *v1beta1.TrainingFramework, s definition.Schemas, builtFrom string) (*filling, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

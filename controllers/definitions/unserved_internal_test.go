@@ -25,7 +25,8 @@ import (
 	"github.com/genericjob/genericjob/translators/definition"
 )
 
-// TestAKindThatCannotBeListedHidesNoOther: a conversion webhook that is down, for example. CRDs of kinds that are defined are not read, for they are large.
+// TestAKindThatCannotBeListedHidesNoOther: a conversion webhook that is down, for example. CRDs of kinds that are defined are not read, for they are
+// large.
 func TestAKindThatCannotBeListedHidesNoOther(t *testing.T) {
 	scheme := runtime.NewScheme()
 	require.NoError(t, v1beta1.AddToScheme(scheme))
@@ -88,7 +89,8 @@ func TestAKindThatCannotBeListedHidesNoOther(t *testing.T) {
 	require.Empty(t, recorder.Events)
 }
 
-// TestAKindThatTheClusterDoesNotHaveAnyMoreIsForgotten: to ask for it makes the client look all kinds up again. One that may not be listed may be later.
+// TestAKindThatTheClusterDoesNotHaveAnyMoreIsForgotten: to ask for it makes the client look all kinds up again. One that may not be listed may be
+// later.
 func TestAKindThatTheClusterDoesNotHaveAnyMoreIsForgotten(t *testing.T) {
 	scheme := runtime.NewScheme()
 	require.NoError(t, v1beta1.AddToScheme(scheme))

@@ -18,10 +18,10 @@ import (
 	"github.com/genericjob/genericjob/translators/tensorboard"
 )
 
-// The operator does not watch the pods of TensorBoards: the cache would hold one more pod for each job, for ever. An event of the Deployment tells that
-// the pod serves, or does no longer. While it does not, the operator lists the pods after lookAtBoard, and then less and less often. It stops when the
-// Deployment has not changed for lastLook: the pod may wait for a volume that nobody ever creates. It tries again what the apiserver refuses after
-// retryBoard, because nothing tells when the apiserver would accept it.
+// The operator does not watch the pods of TensorBoards: the cache would hold one more pod for each job, for ever. An event of the Deployment tells
+// that the pod serves, or does no longer. While it does not, the operator lists the pods after lookAtBoard, and then less and less often. It stops
+// when the Deployment has not changed for lastLook: the pod may wait for a volume that nobody ever creates. It tries again what the apiserver refuses
+// after retryBoard, because nothing tells when the apiserver would accept it.
 const (
 	lookAtBoard = 15 * time.Second
 	lastLook    = 10 * time.Minute
@@ -30,8 +30,8 @@ const (
 	mostBoardPods = 20
 )
 
-// TensorBoard brings the TensorBoard of a job to what is wanted; nil deletes it. It returns the state of the TensorBoard, and when to look again. For a
-// finished job it creates nothing. It keeps an existing TensorBoard, and still updates it after edits.
+// TensorBoard brings the TensorBoard of a job to what is wanted; nil deletes it. It returns the state of the TensorBoard, and when to look again. For
+// a finished job it creates nothing. It keeps an existing TensorBoard, and still updates it after edits.
 func TensorBoard(ctx context.Context, job calls.Owner, want *framework.TensorBoard, finished bool, now time.Time) (*v1beta1.DependentStatus, time.Duration, error) {
 	b := &boardReconcile{Owner: job, finished: finished}
 	if want == nil {
@@ -167,8 +167,8 @@ func kindOf(o client.Object) string {
 	return "Deployment"
 }
 
-// fence reports whether the job is still the one that was read. It reads the job live once in a reconcile. If it is false, the write of the status that
-// follows fails, too: the job has another resourceVersion.
+// fence reports whether the job is still the one that was read. It reads the job live once in a reconcile. If it is false, the write of the status
+// that follows fails, too: the job has another resourceVersion.
 func (b *boardReconcile) fence(ctx context.Context) (bool, error) {
 	if b.current {
 		return true, nil
@@ -222,8 +222,8 @@ func (b *boardReconcile) remove(ctx context.Context) (time.Duration, error) {
 	return 0, nil
 }
 
-// pods returns the first pods of the job's TensorBoard. It has one, beside pods that end or were evicted. But anybody who may create pods can create more
-// with its labels, of any size. So the number is bounded, and only their status is kept.
+// pods returns the first pods of the job's TensorBoard. It has one, beside pods that end or were evicted. But anybody who may create pods can create
+// more with its labels, of any size. So the number is bounded, and only their status is kept.
 func (b *boardReconcile) pods(ctx context.Context) (seen []corev1.Pod, err error) {
 	err = calls.Pages(ctx, b.Live, func() *corev1.PodList { return &corev1.PodList{} }, calls.PageOfWhole, func(pods *corev1.PodList) (enough bool) {
 		for i := range pods.Items {

@@ -15,12 +15,12 @@ import (
 	"github.com/genericjob/genericjob/kernel/status"
 )
 
-// maxReplaced is how many of the replicas that one reconcile replaces get an event each. One more event tells of all others: the loss of a node must not cost
-// a thousand writes.
+// maxReplaced is how many of the replicas that one reconcile replaces get an event each. One more event tells of all others: the loss of a node must
+// not cost a thousand writes.
 const maxReplaced = 10
 
-// announce emits events about a job. It emits them about the training job, too, if one owns the job, because its users look there. Events of phases are left
-// out there: the training job has its own.
+// announce emits events about a job. It emits them about the training job, too, if one owns the job, because its users look there. Events of phases
+// are left out there: the training job has its own.
 func (r *Reconciler) announce(job *v1beta1.GenericJob, list []kernel.Event) {
 	list = bounded(list)
 	announce.Events(r.Recorder, job, list)
@@ -80,8 +80,8 @@ func logStatus(ctx context.Context, before, after *v1beta1.GenericJobStatus, lis
 	log.FromContext(ctx).Info("blocked", "reason", now.Reason, "message", now.Message)
 }
 
-// logRefusals logs what the apiserver has refused. A refusal that lasts is logged once. At a higher verbosity each failed call has a line, for those who look
-// for faults.
+// logRefusals logs what the apiserver has refused. A refusal that lasts is logged once. At a higher verbosity each failed call has a line, for those
+// who look for faults.
 func logRefusals(ctx context.Context, out calls.Outcome) {
 	for _, r := range out.NewRefusals {
 		log.FromContext(ctx).Info("refused", "replica", r.Action.Replica(), "call", r.String(), "reason", r.Reason, "message", r.Message)

@@ -188,8 +188,8 @@ func (r *Reconciler) sweep(ctx context.Context, job *v1beta1.GenericJob) (ctrl.R
 	return ctrl.Result{RequeueAfter: requeueAfter}, nil
 }
 
-// sweepEarlier lets go of pods of an earlier job of this name. It is all that the operator does beside a job that another controller runs: the pods of that
-// job are none of its business.
+// sweepEarlier lets go of pods of an earlier job of this name. It is all that the operator does beside a job that another controller runs: the pods
+// of that job are none of its business.
 func (r *Reconciler) sweepEarlier(ctx context.Context, job *v1beta1.GenericJob) (ctrl.Result, error) {
 	pods, err := r.podsOf(ctx, job)
 	if err != nil || !slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return podstate.HasFinalizer(pod) && jobUIDOf(pod) != job.UID }) {

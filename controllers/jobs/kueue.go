@@ -17,8 +17,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// readKueue reads live what Kueue has of a job; nothing for a job without a Kueue queue. An operator that serves only some namespaces may lack the right to
-// read objects without a namespace.
+// readKueue reads live what Kueue has of a job; nothing for a job without a Kueue queue. An operator that serves only some namespaces may lack the
+// right to read objects without a namespace.
 func (r *Reconciler) readKueue(ctx context.Context, job *v1beta1.GenericJob) (kernel.Kueue, error) {
 	in := spec.Kueue(job)
 	if in == nil && job.Status.Queue == nil {
@@ -63,8 +63,8 @@ func (r *Reconciler) priorityOf(ctx context.Context, name string) (*int32, error
 	return new(int32(value)), nil
 }
 
-// flavorsOf returns the resource flavors in which a Workload was admitted. A flavor that somebody has deleted is left out. That is no error here: the kernel
-// decides what follows from it, and still records ends and cleans up.
+// flavorsOf returns the resource flavors in which a Workload was admitted. A flavor that somebody has deleted is left out. That is no error here: the
+// kernel decides what follows from it, and still records ends and cleans up.
 func (r *Reconciler) flavorsOf(ctx context.Context, w *unstructured.Unstructured) (map[string]*unstructured.Unstructured, error) {
 	s, found := kueue.Read(w), map[string]*unstructured.Unstructured{}
 	if !s.Admitted {

@@ -14,7 +14,8 @@ import (
 )
 
 const (
-	// maxNodeReads is how many nodes a reconcile reads at most. A reconcile holds a worker, and thousands of pods may hang at once, as on a storage that does.
+	// maxNodeReads is how many nodes a reconcile reads at most. A reconcile holds a worker, and thousands of pods may hang at once, as on a storage that
+	// does.
 	maxNodeReads = 50
 	// sharedFor is how long an answer of a node is taken without asking again. It may keep a pod for so much longer, and deletes none: see nodeLook.take.
 	sharedFor = 5 * time.Second
@@ -77,7 +78,8 @@ type nodeLook struct {
 	pods map[string][]*corev1.Pod
 	// seen is what was found, by node.
 	seen map[string]podstate.Node
-	// reads counts the nodes that were read. Took says that an answer was taken instead, on which a pod depends; left, that a node was not looked at for too long.
+	// reads counts the nodes that were read. Took says that an answer was taken instead, on which a pod depends; left, that a node was not looked at for
+	// too long.
 	reads      int
 	took, left bool
 }
@@ -95,8 +97,8 @@ func newNodeLook(w kernel.World) *nodeLook {
 	return l
 }
 
-// inTurn returns the nodes in the order in which to look: lost ones, which are few, and then those of pods. These begin after the node that was read last, so that
-// each has its turn, however many there are.
+// inTurn returns the nodes in the order in which to look: lost ones, which are few, and then those of pods. These begin after the node that was read
+// last, so that each has its turn, however many there are.
 func (l *nodeLook) inTurn(lost []string, last string) []string {
 	var before, after []string
 	for _, name := range slices.Sorted(maps.Keys(l.pods)) {
@@ -111,9 +113,9 @@ func (l *nodeLook) inTurn(lost []string, last string) []string {
 	return slices.Concat(lost, after, before)
 }
 
-// take does without reading a node, and reports whether it could. An answer by which a pod goes by force must be of this reconcile. The node may be back since
-// an older one, and two pods of a replica would write one checkpoint. Any other answer has a pod wait, which is safe. So it may be older. If there is none, the node
-// is assumed to answer.
+// take does without reading a node, and reports whether it could. An answer by which a pod goes by force must be of this reconcile. The node may be
+// back since an older one, and two pods of a replica would write one checkpoint. Any other answer has a pod wait, which is safe. So it may be older.
+// If there is none, the node is assumed to answer.
 func (l *nodeLook) take(name string, known nodeAnswer, isKnown bool, now time.Time) bool {
 	judge := l.judge
 	judge.Nodes = map[string]podstate.Node{name: known.node}
@@ -131,8 +133,8 @@ func (l *nodeLook) take(name string, known nodeAnswer, isKnown bool, now time.Ti
 	return true
 }
 
-// again returns after what time to look again; 0 if the pods themselves say so, which is after podstate.NodeInterval. An answer that was taken is soon too old. If
-// there are more nodes than one reconcile reads, that has no end, and their turns come.
+// again returns after what time to look again; 0 if the pods themselves say so, which is after podstate.NodeInterval. An answer that was taken is
+// soon too old. If there are more nodes than one reconcile reads, that has no end, and their turns come.
 func (l *nodeLook) again() time.Duration {
 	switch {
 	case l.left:

@@ -20,9 +20,9 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// lookAtNodes reads some nodes live. They are the nodes of pods that stay Terminating: whether such a node answers decides what the pod means. With them
-// are the lost nodes that the job avoids. Mostly few pods need that, and a cache of nodes would cost every cluster memory and watches. If many do, as on a storage
-// that hangs, a reconcile reads some of their nodes, and the next ones read others.
+// lookAtNodes reads some nodes live. They are the nodes of pods that stay Terminating: whether such a node answers decides what the pod means. With
+// them are the lost nodes that the job avoids. Mostly few pods need that, and a cache of nodes would cost every cluster memory and watches. If many
+// do, as on a storage that hangs, a reconcile reads some of their nodes, and the next ones read others.
 func (r *Reconciler) lookAtNodes(ctx context.Context, w kernel.World) (map[string]podstate.Node, error) {
 	lost, look, m := r.lostNodes(w), newNodeLook(w), r.memory.Of(w.Job)
 	for _, name := range look.inTurn(lost, m.lastNode) {
@@ -50,8 +50,8 @@ func (r *Reconciler) lookAtNodes(ctx context.Context, w kernel.World) (map[strin
 	return look.seen, nil
 }
 
-// lostNodes returns the nodes that a job avoids because they are lost, if it is time to look at them again. They are not looked at while all its pods have
-// nodes.
+// lostNodes returns the nodes that a job avoids because they are lost, if it is time to look at them again. They are not looked at while all its pods
+// have nodes.
 func (r *Reconciler) lostNodes(w kernel.World) (names []string) {
 	if w.Job.Status.CompletionTime != nil || !slices.ContainsFunc(w.Job.Status.AvoidedNodes, v1beta1.AvoidedNode.IsLost) {
 		return nil
@@ -117,9 +117,9 @@ func (r *Reconciler) countNodes(ctx context.Context, now time.Time) (n int, err 
 	return n, nil
 }
 
-// lookAtNode reads a node live. The node answers if it exists and is Ready, and nobody has declared it out of service. It is silent if Kubernetes does not
-// know whether it is Ready. If the operator may not read nodes, it assumes that every node answers: waiting is safe, and two writers of one checkpoint
-// are not.
+// lookAtNode reads a node live. The node answers if it exists and is Ready, and nobody has declared it out of service. It is silent if Kubernetes
+// does not know whether it is Ready. If the operator may not read nodes, it assumes that every node answers: waiting is safe, and two writers of one
+// checkpoint are not.
 func (r *Reconciler) lookAtNode(ctx context.Context, name string) (podstate.Node, error) {
 	node := &corev1.Node{}
 	err := r.Live.Get(ctx, client.ObjectKey{Name: name}, node)

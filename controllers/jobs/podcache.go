@@ -17,8 +17,9 @@ import (
 // podLister returns the cached pods that some job of this name controls.
 type podLister func(job types.NamespacedName) ([]*corev1.Pod, error)
 
-// podsInCache makes the cache find pods by job, and returns a lister that hands out the cache's own pods. The client's lists are copies, which are 6 MB in each
-// reconcile of 5,000 pods. The lister is nil if the manager's cache consists of one for each namespace, which has no single index. Then the client lists.
+// podsInCache makes the cache find pods by job, and returns a lister that hands out the cache's own pods. The client's lists are copies, which are 6
+// MB in each reconcile of 5,000 pods. The lister is nil if the manager's cache consists of one for each namespace, which has no single index. Then
+// the client lists.
 func podsInCache(ctx context.Context, mgr ctrl.Manager) (podLister, error) {
 	informer, err := mgr.GetCache().GetInformer(ctx, &corev1.Pod{}, cache.BlockUntilSynced(false))
 	if err != nil {

@@ -49,8 +49,8 @@ const (
 	subjects                    // the number of subjects
 )
 
-// questions asks pods for reports outside of reconciles, so that pods that do not answer hold up no other job. (A NetworkPolicy may keep them from it.) A
-// reconcile begins a round of questions, and gets the answers to an earlier round. An answer that is news begins another reconcile.
+// questions asks pods for reports outside of reconciles, so that pods that do not answer hold up no other job. (A NetworkPolicy may keep them from
+// it.) A reconcile begins a round of questions, and gets the answers to an earlier round. An answer that is news begins another reconcile.
 type questions struct {
 	clock clock.PassiveClock
 	mu    sync.Mutex
@@ -86,8 +86,8 @@ func (q *questions) Start(_ context.Context, queue workqueue.TypedRateLimitingIn
 	return nil
 }
 
-// ask returns the answers that have come since it was last called for the job and the subject. Rounds are the rounds of the job. If asks is true, no round is
-// under way, and it is time, it begins one.
+// ask returns the answers that have come since it was last called for the job and the subject. Rounds are the rounds of the job. If asks is true, no
+// round is under way, and it is time, it begins one.
 func (q *questions) ask(ctx context.Context, rounds *[subjects]*round, job *v1beta1.GenericJob, about Subject, pods []*corev1.Pod, asks bool) map[types.UID]inplace.Report {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -182,7 +182,8 @@ func (q question) isNews(about Subject, report inplace.Report) bool {
 	}
 }
 
-// questionFor returns the question to a pod for its report. It has the order o in it, unless that is nil: an order that the apiserver has stored already.
+// questionFor returns the question to a pod for its report. It has the order o in it, unless that is nil: an order that the apiserver has stored
+// already.
 func questionFor(job *v1beta1.GenericJob, pod *corev1.Pod, o *inplace.Order) question {
 	q := question{pod: pod.UID, address: net.JoinHostPort(podstate.Address(pod), strconv.Itoa(barrier.ReportPort(job, pod)))}
 	if o != nil {

@@ -40,13 +40,14 @@ type Reconciler struct {
 	Clock clock.PassiveClock
 	// Settings are handed to the kernel.
 	Settings kernel.Settings
-	// AtOnce calls f for 0..n-1 in any order, and reports whether it did so for all. It may stop some time after a call that failed. Nil makes many calls at
-	// once. A simulation makes them one after the other, because it must be able to repeat itself.
+	// AtOnce calls f for 0..n-1 in any order, and reports whether it did so for all. It may stop some time after a call that failed. Nil makes many
+	// calls at once. A simulation makes them one after the other, because it must be able to repeat itself.
 	AtOnce func(n int, f func(int) error) (all bool)
-	// Reports returns the reports of pods that have come so far. If asks is true, it asks the pods, and tells them their orders. Nil asks over the network.
+	// Reports returns the reports of pods that have come so far. If asks is true, it asks the pods, and tells them their orders. Nil asks over the
+	// network.
 	Reports func(ctx context.Context, job *v1beta1.GenericJob, about Subject, pods []*corev1.Pod, asks bool) map[types.UID]inplace.Report
-	// Push tells a pod an order that the apiserver has just stored, so that the pod need not wait for its volume. It is no error if the order does not arrive.
-	// Nil tells it over the network.
+	// Push tells a pod an order that the apiserver has just stored, so that the pod need not wait for its volume. It is no error if the order does not
+	// arrive. Nil tells it over the network.
 	Push func(ctx context.Context, job *v1beta1.GenericJob, pod *corev1.Pod, o inplace.Order)
 	// BadNodes is what speaks against nodes beside what each job has seen. Nil: nothing does.
 	BadNodes *badnodes.Store
@@ -156,8 +157,8 @@ func (r *Reconciler) carryOut(ctx context.Context, w kernel.World, decision kern
 	return ctrl.Result{RequeueAfter: requeueAfter}, err
 }
 
-// isCurrent reports whether the job and its pods are still as the plan saw them, as far as the actions depend on them. The fence, or the write of the status,
-// proves it for the job. seesAll proves it for the pods.
+// isCurrent reports whether the job and its pods are still as the plan saw them, as far as the actions depend on them. The fence, or the write of the
+// status, proves it for the job. seesAll proves it for the pods.
 func (r *Reconciler) isCurrent(ctx context.Context, w kernel.World, actions []kernel.Action, wrote bool) (bool, error) {
 	if !wrote && slices.ContainsFunc(actions, kernel.Action.NeedsFence) {
 		if current, err := r.fence(ctx, w.Job); err != nil || !current {
@@ -215,8 +216,8 @@ func (r *Reconciler) execute(ctx context.Context, w kernel.World, decision kerne
 	return out, err
 }
 
-// writeStatus writes the decided status, if it is news, under the resourceVersion of the plan. Then it counts what has become true, and emits the events that the
-// status justifies.
+// writeStatus writes the decided status, if it is news, under the resourceVersion of the plan. Then it counts what has become true, and emits the
+// events that the status justifies.
 func (r *Reconciler) writeStatus(ctx context.Context, w kernel.World, d kernel.Decision) (bool, error) {
 	job := w.Job
 	if equality.Semantic.DeepEqual(job.Status, d.Status) {
@@ -244,8 +245,8 @@ func (r *Reconciler) writeStatus(ctx context.Context, w kernel.World, d kernel.D
 	return true, nil
 }
 
-// writeRefusals writes refusals into the job's status. A refusal may fail the job, or give its Service another name, if the job never had a pod. So it looks for pods
-// live before that: the cache may not show them yet.
+// writeRefusals writes refusals into the job's status. A refusal may fail the job, or give its Service another name, if the job never had a pod. So
+// it looks for pods live before that: the cache may not show them yet.
 func (r *Reconciler) writeRefusals(ctx context.Context, w kernel.World, decision kernel.Decision, refusals []kernel.Refusal) error {
 	w.Now = r.Clock.Now()
 	for i, refusal := range refusals {

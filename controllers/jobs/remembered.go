@@ -34,15 +34,15 @@ type remembered struct {
 	rounds [subjects]*round
 }
 
-// edit is an edit of a GenericJob by somebody else than the training job that owns it. If the training job has compiled another generation since, it is another
-// edit.
+// edit is an edit of a GenericJob by somebody else than the training job that owns it. If the training job has compiled another generation since, it
+// is another edit.
 type edit struct {
 	compiled int64
 	since    time.Time
 }
 
-// undoneWithin is how long a reconcile waits for an edit to be undone. An edit that lasts longer cannot be undone: the definition is gone, or the training job
-// cannot be compiled. Then the edit is obeyed, or ends of pods would not be recorded any more.
+// undoneWithin is how long a reconcile waits for an edit to be undone. An edit that lasts longer cannot be undone: the definition is gone, or the
+// training job cannot be compiled. Then the edit is obeyed, or ends of pods would not be recorded any more.
 const undoneWithin = 10 * time.Second
 
 // awaitsUndo reports whether an edit of the job is about to be undone. After a restart of the operator the wait begins anew.

@@ -92,8 +92,8 @@ func (r *Reconciler) answers(ctx context.Context, job *v1beta1.GenericJob, about
 	return r.questions.ask(ctx, &r.memory.Of(job).rounds, job, about, pods, asks)
 }
 
-// push tells a pod an order that the apiserver has just stored. Nobody waits for that. A pod that it does not reach sees the order in its volume, some time
-// later.
+// push tells a pod an order that the apiserver has just stored. Nobody waits for that. A pod that it does not reach sees the order in its volume,
+// some time later.
 func (r *Reconciler) push(ctx context.Context, job *v1beta1.GenericJob, pod *corev1.Pod, o inplace.Order) {
 	if r.Push != nil {
 		r.Push(ctx, job, pod, o)

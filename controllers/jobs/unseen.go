@@ -14,15 +14,15 @@ import (
 	"github.com/genericjob/genericjob/kernel"
 )
 
-// beginning identifies a beginning of all pods of a job. All pods begin anew after a change of the run mode, after an edit before code has started, and in a
-// new job attempt. The zero value is the first beginning.
+// beginning identifies a beginning of all pods of a job. All pods begin anew after a change of the run mode, after an edit before code has started,
+// and in a new job attempt. The zero value is the first beginning.
 type beginning struct{ modeGeneration, jobAttempt int32 }
 
-// seesAll reports whether the plan knows all pods of the job that may run. It asks the apiserver before the first pod of a beginning is created, except for
-// the first beginning.
+// seesAll reports whether the plan knows all pods of the job that may run. It asks the apiserver before the first pod of a beginning is created,
+// except for the first beginning.
 //
-// The fence proves that the job is current, but not that the pods are. An operator that has just begun to lead could start new code while a pod runs that
-// its cache does not show yet. A cache never goes back, so one look for each beginning is enough.
+// The fence proves that the job is current, but not that the pods are. An operator that has just begun to lead could start new code while a pod runs
+// that its cache does not show yet. A cache never goes back, so one look for each beginning is enough.
 func (r *Reconciler) seesAll(ctx context.Context, w kernel.World, actions []kernel.Action) (bool, error) {
 	job := w.Job
 	current, m := beginning{job.Status.ModeGeneration, job.Status.JobAttempt}, r.memory.Of(job)

@@ -40,10 +40,6 @@ type JobCollector struct {
 
 func (c *JobCollector) byNamespace() bool { return c.Counts != nil && c.Counts.byNamespace }
 
-var phases = []v1beta1.JobPhase{
-	v1beta1.JobPending, v1beta1.JobRunning, v1beta1.JobPaused, v1beta1.JobResuming, v1beta1.JobSucceeded, v1beta1.JobFailed, v1beta1.JobUnknown,
-}
-
 var (
 	jobsThereAre = prometheus.NewDesc("genericjob_jobs",
 		"Jobs that there are, as users submitted them. Only the leader exports it.", []string{"kind", "phase"}, nil)
@@ -96,7 +92,7 @@ func (c *JobCollector) Collect(to chan<- prometheus.Metric) {
 	times.collect(to)
 	c.beginTimes(times)
 	for _, kind := range kinds {
-		for _, phase := range phases {
+		for _, phase := range v1beta1.JobPhases() {
 			to <- prometheus.MustNewConstMetric(jobsThereAre, prometheus.GaugeValue, float64(jobs[labelPair{kind, string(phase)}]), kind, string(phase))
 		}
 		for _, reason := range waitReasons {

@@ -19,8 +19,8 @@ const other = "Other"
 var (
 	restartReasons = []string{"Error", "OOMKilled", "Completed", "Evicted", "StartError", "ContainerCannotRun", other}
 
-	// disruptionReasons are the reasons of the condition DisruptionTarget, and what pods say that have none. The value is Deleted if somebody deleted them,
-	// Rejected if a node did not take them, NodeLost if it no longer answers.
+	// disruptionReasons are the reasons of the condition DisruptionTarget, and what pods say that have none. The value is Deleted if somebody deleted
+	// them, Rejected if a node did not take them, NodeLost if it no longer answers.
 	disruptionReasons = []string{
 		"PreemptionByScheduler", "DeletionByTaintManager", "DeletionByDeviceTaintManager", "EvictionByEvictionAPI", "DeletionByPodGC", "TerminationByKubelet",
 		"Evicted", "NodeShutdown", "NodeLost", "Rejected", "Deleted", other,

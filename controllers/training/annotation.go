@@ -30,8 +30,9 @@ func (r *Reconciler) reportUndone(job client.Object, have *v1beta1.GenericJob) {
 	announce.Events(r.Recorder, job, e)
 }
 
-// annotateCompiled annotates a GenericJob that is as compiled with its generation. The annotation may be missing because an earlier version of the operator
-// made it. It may name a later generation because the apiserver took an update for none. The job runs without it, too, so only a conflict is an error.
+// annotateCompiled annotates a GenericJob that is as compiled with its generation. The annotation may be missing because an earlier version of the
+// operator made it. It may name a later generation because the apiserver took an update for none. The job runs without it, too, so only a conflict is
+// an error.
 func (r *Reconciler) annotateCompiled(ctx context.Context, job client.Object, have *v1beta1.GenericJob) error {
 	next, now, memory := have.DeepCopy(), r.Clock.Now(), r.Memory.Of(job)
 	framework.AnnotateCompiled(next, have.Generation)

@@ -11,8 +11,8 @@ import (
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// Compile compiles a training job of the kind. It adds to the GenericJob what is the same for all frameworks: labels, and the queue that a label of the
-// job names. An error is a mistake in the job, which the user can correct, unless it is a DefinitionError.
+// Compile compiles a training job of the kind. It adds to the GenericJob what is the same for all frameworks: labels, and the queue that a label of
+// the job names. An error is a mistake in the job, which the user can correct, unless it is a DefinitionError.
 func Compile(f framework.Registration, kind string, job client.Object) (framework.Program, error) {
 	program, err := f.Compile(job)
 	if err == nil && !program.Foreign {

@@ -46,8 +46,8 @@ func (r *Reconciler) ensureData(ctx context.Context, job client.Object, data map
 	return r.owner(job).Create(ctx, fmt.Sprintf("create ConfigMap %s/%s", want.Namespace, want.Name), want)
 }
 
-// ensureAutoscaler brings the job's HorizontalPodAutoscaler to what was compiled; nil deletes it. A finished job has none. Kubernetes writes its status
-// again and again, so a conflict is no error.
+// ensureAutoscaler brings the job's HorizontalPodAutoscaler to what was compiled; nil deletes it. A finished job has none. Kubernetes writes its
+// status again and again, so a conflict is no error.
 func (r *Reconciler) ensureAutoscaler(ctx context.Context, job client.Object, want *autoscalingv2.HorizontalPodAutoscalerSpec, out *showing) error {
 	if !r.Autoscales {
 		return nil

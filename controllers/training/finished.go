@@ -13,8 +13,8 @@ import (
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// reconcileFinished reconciles a finished job. It deletes the job if its time to live is over. Otherwise it shows what the pods still do, and deletes a GenericJob that
-// was created too late.
+// reconcileFinished reconciles a finished job. It deletes the job if its time to live is over. Otherwise it shows what the pods still do, and deletes
+// a GenericJob that was created too late.
 func (r *Reconciler) reconcileFinished(ctx context.Context, job client.Object, program framework.Program) (showing, error) {
 	out := showing{}
 	if left, limited := r.timeToLive(job, program); limited && left <= 0 {
@@ -35,9 +35,9 @@ func (r *Reconciler) reconcileFinished(ctx context.Context, job client.Object, p
 	return out, nil
 }
 
-// dismiss deletes a GenericJob that was created after the job had finished, and would train again. That happens if somebody deletes the GenericJob that
-// decided the job, while another operator, or one with an old cache, creates it again. dismiss reads it live: the cache may not show yet that it has
-// finished.
+// dismiss deletes a GenericJob that was created after the job had finished, and would train again. That happens if somebody deletes the GenericJob
+// that decided the job, while another operator, or one with an old cache, creates it again. dismiss reads it live: the cache may not show yet that it
+// has finished.
 func (r *Reconciler) dismiss(ctx context.Context, job client.Object) error {
 	live := &v1beta1.GenericJob{}
 	err := r.Live.Get(ctx, client.ObjectKeyFromObject(job), live)

@@ -32,8 +32,8 @@ type revisions struct {
 	byName     map[string]*Reconciler
 }
 
-// Serve sets the revisions of the definition, the newest first. Reconciles that are under way end with the revisions before. Call Serve before the first
-// reconcile.
+// Serve sets the revisions of the definition, the newest first. Reconciles that are under way end with the revisions before. Call Serve before the
+// first reconcile.
 func (r *Revised) Serve(definition string, list ...*Reconciler) {
 	all := &revisions{definition: definition, newest: list[0], unstarted: list[0].With(list[0].Registration), byName: map[string]*Reconciler{}}
 	all.unstarted.over = func(job client.Object) bool { return isOver(job, list) }
@@ -68,8 +68,8 @@ func (r *revisions) of(name string) *Reconciler {
 	return r.newest.With(unknown(r.definition, name, r.newest.Registration))
 }
 
-// isOver reports whether a job without a GenericJob is over, in the words of any revision that is kept. Another revision than the newest may have written its
-// status, in a shape that the newest cannot read. All shapes call the time of the end completionTime.
+// isOver reports whether a job without a GenericJob is over, in the words of any revision that is kept. Another revision than the newest may have
+// written its status, in a shape that the newest cannot read. All shapes call the time of the end completionTime.
 func isOver(job client.Object, list []*Reconciler) bool {
 	return list[0].CompletionTime(job) != nil ||
 		slices.ContainsFunc(list, func(f *Reconciler) bool { return f.Phase(job).IsFinal() && !f.misreads(list) })
@@ -78,7 +78,7 @@ func isOver(job client.Object, list []*Reconciler) bool {
 // misreads reports whether a revision takes jobs for finished that are not, by a status that one of the revisions has written. A revision may read
 // conditions, which the status of a job that waits has.
 func (r *Reconciler) misreads(list []*Reconciler) bool {
-	for _, phase := range []v1beta1.JobPhase{v1beta1.JobPending, v1beta1.JobRunning, v1beta1.JobPaused, v1beta1.JobResuming, v1beta1.JobUnknown} {
+	for _, phase := range v1beta1.UnfinishedPhases() {
 		waits := &v1beta1.GenericJobStatus{Phase: phase, Conditions: waitingConditions(v1beta1.ReasonCreateFailed, "It waits.")}
 		blocked := waits.DeepCopy()
 		status.Block(blocked, time.Time{}, v1beta1.ReasonCreateFailed, "It waits.")

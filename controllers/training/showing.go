@@ -23,7 +23,8 @@ import (
 
 // What a training job shows, beside what its GenericJob says.
 
-// mirrorOf returns the status of the GenericJob as what the job shows. If current is true, that status belongs to the job's present spec, and the job's observedGeneration says so.
+// mirrorOf returns the status of the GenericJob as what the job shows. If current is true, that status belongs to the job's present spec, and the
+// job's observedGeneration says so.
 func (r *Reconciler) mirrorOf(job client.Object, have *v1beta1.GenericJob, current bool) showing {
 	status := have.Status.DeepCopy()
 	if status.Phase == "" {
@@ -36,8 +37,8 @@ func (r *Reconciler) mirrorOf(job client.Object, have *v1beta1.GenericJob, curre
 	return showing{status: status}
 }
 
-// mirror writes the status of a GenericJob into its job. If the job's definition cannot do that for so many replicas, the job shows none of them. Users are told
-// once.
+// mirror writes the status of a GenericJob into its job. If the job's definition cannot do that for so many replicas, the job shows none of them.
+// Users are told once.
 func (r *Reconciler) mirror(ctx context.Context, job client.Object, s *v1beta1.GenericJobStatus) {
 	err := r.Mirror(job, *s)
 	if err == nil {
@@ -105,8 +106,8 @@ func waitingConditions(reason, message string) []v1beta1.JobCondition {
 	}
 }
 
-// failUnlessRunning fails a job that cannot be run, unless it has a GenericJob that the cache does not show yet. Such a GenericJob was compiled from an earlier
-// spec, and goes on.
+// failUnlessRunning fails a job that cannot be run, unless it has a GenericJob that the cache does not show yet. Such a GenericJob was compiled from
+// an earlier spec, and goes on.
 func (r *Reconciler) failUnlessRunning(ctx context.Context, job client.Object, invalid error) (showing, error) {
 	_, err := calls.GetLive(ctx, r.Live, job, calls.GVKGenericJob)
 	switch {
@@ -119,9 +120,9 @@ func (r *Reconciler) failUnlessRunning(ctx context.Context, job client.Object, i
 	}
 }
 
-// showRefusal shows what the apiserver refuses. If the apiserver calls the GenericJob invalid, a job that has never run fails. Otherwise the operator tries
-// again, in the end once a minute. No event tells it that a quota has room, that a policy has changed, or that a name is free. An error that is no
-// refusal is returned; if it lasts, it is shown like one.
+// showRefusal shows what the apiserver refuses. If the apiserver calls the GenericJob invalid, a job that has never run fails. Otherwise the operator
+// tries again, in the end once a minute. No event tells it that a quota has room, that a policy has changed, or that a name is free. An error that is
+// no refusal is returned; if it lasts, it is shown like one.
 func (r *Reconciler) showRefusal(ctx context.Context, job client.Object, have *v1beta1.GenericJob, err error) (showing, error) {
 	var refusal *calls.RefusalError
 	sure := errors.As(err, &refusal)

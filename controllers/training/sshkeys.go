@@ -52,8 +52,8 @@ func (r *Reconciler) ensureKeys(ctx context.Context, job client.Object, name str
 }
 
 // ensureKeysAgain creates the keys before an update of the GenericJob, if they may be missing. They were created before if the GenericJob mounts them
-// already; then only a resume checks that they are still there. An exhausted quota refuses even a Secret that exists, and that must not keep a job from
-// being paused.
+// already; then only a resume checks that they are still there. An exhausted quota refuses even a Secret that exists, and that must not keep a job
+// from being paused.
 func (r *Reconciler) ensureKeysAgain(ctx context.Context, job client.Object, have *v1beta1.GenericJob, program framework.Program) error {
 	known := mountsSecret(&have.Spec, program.SSHKeys)
 	if known && (program.Spec.RunMode.Pauses() || !have.Spec.RunMode.Pauses()) {

@@ -26,8 +26,8 @@ func (r *Reconciler) handleUnstarted(ctx context.Context, job client.Object, pro
 	}
 }
 
-// createGenericJob creates the GenericJob. The fence comes first: the job may have finished without the cache showing it yet, and its GenericJob may have been
-// deleted. Such a job must not run again.
+// createGenericJob creates the GenericJob. The fence comes first: the job may have finished without the cache showing it yet, and its GenericJob may
+// have been deleted. Such a job must not run again.
 func (r *Reconciler) createGenericJob(ctx context.Context, job client.Object, program framework.Program) (showing, error) {
 	current, err := r.owner(job).IsCurrent(ctx)
 	if err == nil && !current {

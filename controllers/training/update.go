@@ -46,9 +46,9 @@ func (r *Reconciler) setDefaults(ctx context.Context, job client.Object) (bool, 
 var errCompiledOtherwise = errors.New("an operator of another version has compiled the job otherwise, and its code may have started: " +
 	"what has changed waits until the job is paused or edited")
 
-// isCompiledOtherwise reports whether another version of the operator has compiled a GenericJob to something else. It differs from what is compiled now,
-// though nobody has edited it or its job. Such a job must not be updated. As long as its status says that no code has started, the apiserver lets
-// templates change. But while the operator was replaced, code may have started that the status does not tell yet.
+// isCompiledOtherwise reports whether another version of the operator has compiled a GenericJob to something else. It differs from what is compiled
+// now, though nobody has edited it or its job. Such a job must not be updated. As long as its status says that no code has started, the apiserver
+// lets templates change. But while the operator was replaced, code may have started that the status does not tell yet.
 func isCompiledOtherwise(job client.Object, have *v1beta1.GenericJob) bool {
 	if _, edited := framework.IsEditedByOthers(have); edited || have.Status.UnstartedSpec == "" || have.Status.Phase == v1beta1.JobPaused {
 		return false
@@ -58,8 +58,8 @@ func isCompiledOtherwise(job client.Object, have *v1beta1.GenericJob) bool {
 	return err == nil && observed == job.GetGeneration()
 }
 
-// updateAllowed updates what a running GenericJob may change, after the whole update was refused or would have been wrong. So a change that has to wait for
-// a pause does not keep a job from being scaled. The job is blocked until the rest can be updated, too.
+// updateAllowed updates what a running GenericJob may change, after the whole update was refused or would have been wrong. So a change that has to
+// wait for a pause does not keep a job from being scaled. The job is blocked until the rest can be updated, too.
 func (r *Reconciler) updateAllowed(ctx context.Context, job client.Object, have *v1beta1.GenericJob, program framework.Program, refused error) (showing, error) {
 	want := have.DeepCopy()
 	want.Spec = untilPaused(&have.Spec, program)

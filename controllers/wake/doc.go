@@ -3,7 +3,8 @@
 //
 // # What always holds
 //
-//   - If a pod changes in something that a reconcile reads, a reconcile over its job follows. If the pod gets another owner, reconciles over both jobs follow.
+//   - If a pod changes in something that a reconcile reads, a reconcile over its job follows. If the pod gets another owner, reconciles over both
+//     jobs follow.
 //   - Nothing depends on what is remembered: a restart loses it, and a reconcile is put off for a moment only.
 //
 // Begin with podevents.go; ownwrites.go is the memory.

@@ -18,9 +18,9 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// OwnWrites delays reconciles that would look at a job before the caches show what the last reconcile has written. Such reconciles do no harm: the lock, the
-// fence and the names of pods catch them. But they would ask the apiserver for hundreds of things that are done already. Correctness does not depend on
-// this memory: a restart loses it, and it is believed for a moment only. What the caches have shown is forgotten.
+// OwnWrites delays reconciles that would look at a job before the caches show what the last reconcile has written. Such reconciles do no harm: the
+// lock, the fence and the names of pods catch them. But they would ask the apiserver for hundreds of things that are done already. Correctness does
+// not depend on this memory: a restart loses it, and it is believed for a moment only. What the caches have shown is forgotten.
 type OwnWrites struct {
 	clock clock.PassiveClock
 
@@ -62,8 +62,8 @@ func version(o client.Object) uint64 {
 	return n
 }
 
-// see notes what the cache shows. Events of a kind come in the order of their resourceVersions. With several namespaces, each of which has a watch of its own,
-// `seen` may run ahead: then a reconcile is merely not put off.
+// see notes what the cache shows. Events of a kind come in the order of their resourceVersions. With several namespaces, each of which has a watch of
+// its own, `seen` may run ahead: then a reconcile is merely not put off.
 func (w *OwnWrites) see(kind int, o client.Object) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

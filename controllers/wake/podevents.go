@@ -23,9 +23,9 @@ import (
 // kubelet takes to report the end of a container.
 const debounce = 100 * time.Millisecond
 
-// JobOf returns the name of the GenericJob, in the same namespace, that controls an object; nothing if none does. Labels do not count, because anyone can write
-// them, with one exception. kubectl delete --cascade=orphan leaves pods that nobody controls and that our finalizer keeps. Reconciles of the job that
-// their label names release them.
+// JobOf returns the name of the GenericJob, in the same namespace, that controls an object; nothing if none does. Labels do not count, because anyone
+// can write them, with one exception. kubectl delete --cascade=orphan leaves pods that nobody controls and that our finalizer keeps. Reconciles of
+// the job that their label names release them.
 func JobOf(o client.Object) []string {
 	ref := metav1.GetControllerOf(o)
 	if name := o.GetLabels()[v1beta1.LabelJobName]; ref == nil && name != "" && slices.Contains(o.GetFinalizers(), v1beta1.FinalizerTracking) {
@@ -37,8 +37,8 @@ func JobOf(o client.Object) []string {
 	return []string{ref.Name}
 }
 
-// PodEvents leads from a pod's event to a reconcile over its job. A reconcile looks at the whole job, so one that waits in the queue is enough for all events
-// that come meanwhile.
+// PodEvents leads from a pod's event to a reconcile over its job. A reconcile looks at the whole job, so one that waits in the queue is enough for
+// all events that come meanwhile.
 func PodEvents(writes *OwnWrites) handler.EventHandler {
 	enqueue := func(o client.Object, q workqueue.TypedRateLimitingInterface[ctrl.Request], after time.Duration) {
 		for _, name := range JobOf(o) {
@@ -68,8 +68,8 @@ func PodEvents(writes *OwnWrites) handler.EventHandler {
 	}
 }
 
-// isNews reports whether a pod has changed in a field that the cache keeps, because a reconcile reads no others. It compares encoded pods, which takes a sixth
-// of the time of reflection.
+// isNews reports whether a pod has changed in a field that the cache keeps, because a reconcile reads no others. It compares encoded pods, which
+// takes a sixth of the time of reflection.
 func isNews(old, now client.Object) bool {
 	before, ok := old.(*corev1.Pod)
 	if !ok {

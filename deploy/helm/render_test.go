@@ -241,7 +241,8 @@ func TestAChartWhoseLinksAreLostIsRefused(t *testing.T) {
 	require.Contains(t, text, "bases/ holds no manifests")
 }
 
-// largeKind is the size, in bytes, of kinds of definitions that the chart leaves out: a release has no room for them. TestAReleaseFitsIntoItsSecret knows.
+// largeKind is the size, in bytes, of kinds of definitions that the chart leaves out: a release has no room for them. TestAReleaseFitsIntoItsSecret
+// knows.
 const largeKind = 32 << 10
 
 // The chart points at the manifests and has none of its own, so that there is one text of each.

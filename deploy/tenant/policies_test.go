@@ -184,7 +184,8 @@ func annotate(t *testing.T, admin client.Client, namespace, most string) {
 	require.NoError(t, admin.Patch(t.Context(), ns, patch))
 }
 
-// A job that is stored is held to the policies where its spec changes, by kubectl scale, too. All else goes on: also the deletion of what came before them.
+// A job that is stored is held to the policies where its spec changes, by kubectl scale, too. All else goes on: also the deletion of what came before
+// them.
 func TestPoliciesHoldForChanges(t *testing.T) {
 	const team = "changes"
 	admin := give(t, team)

@@ -175,7 +175,8 @@ func (j *Job) judgeVictim(e Expected, lives []life) string {
 	return ""
 }
 
-// skipsAttempts reports whether the victim may skip an attempt. In place all are told to begin the next one, and then the victim has no pod to do it in.
+// skipsAttempts reports whether the victim may skip an attempt. In place all are told to begin the next one, and then the victim has no pod to do it
+// in.
 func (j *Job) skipsAttempts() bool { return j.InPlace && j.Fault.Kind == Delete }
 
 // mayBeCut reports whether the job may end before a replica of a type has.

@@ -207,7 +207,7 @@ func (c *cached) Delete(ctx context.Context, o client.Object, options ...client.
 			c.operator.life.truth.forced(p)
 		}
 		if have, err := c.operator.life.api.current(keyOf(o), uid, version); err == nil {
-			c.operator.life.truth.removed(have)
+			c.operator.life.truth.workloadDeleted(have)
 			c.operator.life.truth.stopsServing(have)
 			c.operator.life.truth.deletedUnread(have)
 			c.operator.life.policy.clears(have, c.operator.life)

@@ -9,9 +9,9 @@
 //   - nodes that are lost, drained and evicted; users who pause, scale, delete, re-create and strip finalizers; clocks that jump
 //
 // All that happens in a life is drawn from one Tape of bytes. So a life can be repeated, fuzzed, and shrunk to the few events that matter. A life of
-// a Scope is not drawn: it is the healthy life but for a list of deviations. An Exploration lives all that have a few. While a life goes on, a record
-// (truth) is kept of what really happened. The invariants compare what the operator does with it. Each is named after the failure in the field that
-// it stands for.
+// a Miniature is not drawn: it is the healthy life but for a list of deviations. An Exploration lives all that have a few. While a life goes on, a
+// record (truth) is kept of what really happened. The invariants compare what the operator does with it. Each is named after the failure in the field
+// that it stands for.
 //
 // Two differential tests compare it with real ones. The API must answer as a real apiserver does to the same calls. The kubelet's pods must look as
 // those of a real kubelet have, one look after another (Looks).
@@ -35,7 +35,7 @@
 //   - Its end: calmDown (calm.go) heals what would keep a job from coming to rest.
 //   - An invariant: a method of truth that calls violated with the name of the failure. Those of invariants.go call it, at each write.
 //   - A mutant in mutants/list.go or mutants/features.go: a change of production code that only this invariant finds.
-//   - A scope in scopes.go, if few deviations from the healthy life reach the fault.
+//   - A miniature in miniatures.go, if few deviations from the healthy life reach the fault.
 //
 // Tests alone import this package.
 package simulator

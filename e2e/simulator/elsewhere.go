@@ -45,15 +45,15 @@ func (t *truth) leftWritten(was, is *v1beta1.GenericJob, bad, lost int) {
 	}
 }
 
-// isJudged reports whether rules judge the first failure of a job. They judge neither what follows from another end nor what a disruption excuses. They
-// know an eviction by no exit code, though the code ended with one.
+// isJudged reports whether rules judge the first failure of a job. They judge neither what follows from another end nor what a disruption excuses.
+// They know an eviction by no exit code, though the code ended with one.
 func (t *truth) isJudged(job *v1beta1.GenericJob, first *v1beta1.FirstFailure) bool {
 	hasCode := first.ExitCode != nil || first.WorkerExitCode != nil
 	return first.Follows == "" && hasCode && !t.isExcused(job, first)
 }
 
-// isExcused reports whether the first failure counts as a disruption, because another replica was disrupted and all restart together. The operator alone
-// knows what it had seen by then. It is believed if there was a disruption.
+// isExcused reports whether the first failure counts as a disruption, because another replica was disrupted and all restart together. The operator
+// alone knows what it had seen by then. It is believed if there was a disruption.
 func (t *truth) isExcused(job *v1beta1.GenericJob, first *v1beta1.FirstFailure) bool {
 	if job.Spec.RestartScope != v1beta1.RestartScopeJob || !strings.Contains(first.Why, status.WhileDisrupted("")) {
 		return false

@@ -9,12 +9,12 @@ import (
 	"sync"
 )
 
-// Exploration lives all lives of a scope that have at most Most deviations from the healthy one.
+// Exploration lives all lives of a miniature that have at most Most deviations from the healthy one.
 type Exploration struct {
-	Scope *Scope
-	Most  int
-	Limit int  // begins no more parts after so many lives; 0 for no limit
-	Stop  bool // at the first bad life
+	Miniature *Miniature
+	Most      int
+	Limit     int  // begins no more parts after so many lives; 0 for no limit
+	Stop      bool // at the first bad life
 
 	Choices int // of the healthy life
 	Parts   int // one for the healthy life, and one for each first deviation
@@ -41,8 +41,8 @@ type Finding struct {
 }
 
 // NewExploration returns an exploration that has done these parts before.
-func NewExploration(s *Scope, most int, before []Part) *Exploration {
-	e := &Exploration{Scope: s, Most: most, States: map[uint64]bool{}, done: map[Deviation]bool{}}
+func NewExploration(s *Miniature, most int, before []Part) *Exploration {
+	e := &Exploration{Miniature: s, Most: most, States: map[uint64]bool{}, done: map[Deviation]bool{}}
 	for i := range before {
 		e.add(&before[i])
 	}
@@ -51,7 +51,7 @@ func NewExploration(s *Scope, most int, before []Part) *Exploration {
 
 // Run explores with so many workers. Keep is told of each part that is done, one at a time.
 func (e *Exploration) Run(ctx context.Context, workers int, keep func(*Part)) {
-	_, trace := LiveIn(ctx, e.Scope, nil, false)
+	_, trace := LiveIn(ctx, e.Miniature, nil, false)
 	e.Choices = len(trace)
 	parts := make(chan Deviation)
 	var mu sync.Mutex
@@ -114,7 +114,7 @@ func (e *Exploration) add(p *Part) {
 
 // explore does a part.
 func (e *Exploration) explore(ctx context.Context, first Deviation) *Part {
-	x := &explorer{ctx: ctx, scope: e.Scope, most: e.Most, stop: e.Stop, part: &Part{First: first}, states: map[uint64]bool{}}
+	x := &explorer{ctx: ctx, miniature: e.Miniature, most: e.Most, stop: e.Stop, part: &Part{First: first}, states: map[uint64]bool{}}
 	if first == (Deviation{}) {
 		x.most = 0
 		x.descend(nil)
@@ -127,17 +127,17 @@ func (e *Exploration) explore(ctx context.Context, first Deviation) *Part {
 
 // explorer goes through the lives of one part, depth first.
 type explorer struct {
-	ctx    context.Context
-	scope  *Scope
-	most   int
-	stop   bool
-	part   *Part
-	states map[uint64]bool
+	ctx       context.Context
+	miniature *Miniature
+	most      int
+	stop      bool
+	part      *Part
+	states    map[uint64]bool
 }
 
 // descend lives a life, and all that deviate from it later on. Of a bad life it does not: they would be as bad.
 func (x *explorer) descend(deviations []Deviation) {
-	l, trace := LiveIn(x.ctx, x.scope, deviations, false)
+	l, trace := LiveIn(x.ctx, x.miniature, deviations, false)
 	x.part.Lives++
 	for _, s := range l.states {
 		x.states[s] = true
@@ -158,7 +158,7 @@ func (x *explorer) descend(deviations []Deviation) {
 }
 
 // ShrinkIn leaves out what deviations a violation does not need. Without one of them a later choice may have fewer outcomes: such a life is none.
-func ShrinkIn(ctx context.Context, s *Scope, f Finding) Finding {
+func ShrinkIn(ctx context.Context, s *Miniature, f Finding) Finding {
 	for i := range f.Deviations {
 		fewer := slices.Delete(slices.Clone(f.Deviations), i, i+1)
 		l, choices := follow(ctx, s, &schedule{deviations: fewer}, false)

@@ -15,32 +15,32 @@ import (
 )
 
 var (
-	mostDeviations = flag.Int("k", 1, "live all lives with at most so many deviations from the healthy one")
-	chosenScopes   = flag.String("scopes", "", "only the scopes whose name this regular expression matches")
-	limitOfLives   = flag.Int("limit", 0, "begin nothing new in a scope after so many lives; 0 for no limit")
-	keepIn         = flag.String("keep", "", "a folder for what is done; the next run of the same program goes on from there")
-	theDeviations  = flag.String("deviations", "", "tell the life with these alone, each as <choice>:<outcome>")
-	stopAtFirst    = flag.Bool("stop", false, "stop at the first life that is bad")
+	mostDeviations   = flag.Int("k", 1, "live all lives with at most so many deviations from the healthy one")
+	chosenMiniatures = flag.String("miniatures", "", "only the miniatures whose name this regular expression matches")
+	limitOfLives     = flag.Int("limit", 0, "begin nothing new in a miniature after so many lives; 0 for no limit")
+	keepIn           = flag.String("keep", "", "a folder for what is done; the next run of the same program goes on from there")
+	theDeviations    = flag.String("deviations", "", "tell the life with these alone, each as <choice>:<outcome>")
+	stopAtFirst      = flag.Bool("stop", false, "stop at the first life that is bad")
 )
 
-// TestEverySchedule lives all lives of all scopes that are near the healthy ones. It prints a row of each scope.
+// TestEverySchedule lives all lives of all miniatures that are near the healthy ones. It prints a row of each miniature.
 func TestEverySchedule(t *testing.T) {
-	chosen := regexp.MustCompile(*chosenScopes)
-	fmt.Print("| scope | k | choices | lives | states | minutes | violations |\n| --- | --- | --- | --- | --- | --- | --- |\n")
+	chosen := regexp.MustCompile(*chosenMiniatures)
+	fmt.Print("| miniature | k | choices | lives | states | minutes | violations |\n| --- | --- | --- | --- | --- | --- | --- |\n")
 	lived := 0
-	for _, s := range Scopes {
+	for _, s := range Miniatures {
 		if *stopAtFirst && t.Failed() {
 			return
 		}
 		if chosen.MatchString(s.Name) {
-			lived += exploreScope(t, s)
+			lived += exploreMiniature(t, s)
 		}
 	}
-	require.Positive(t, lived, "no scope has that name")
+	require.Positive(t, lived, "no miniature has that name")
 }
 
-// tellLife lives a life of a scope to be told. It returns how many lives were lived.
-func tellLife(t *testing.T, s *Scope) int {
+// tellLife lives a life of a miniature to be told. It returns how many lives were lived.
+func tellLife(t *testing.T, s *Miniature) int {
 	var list []Deviation
 	for one := range strings.SplitSeq(*theDeviations, ",") {
 		var d Deviation
@@ -54,8 +54,8 @@ func tellLife(t *testing.T, s *Scope) int {
 	return 1
 }
 
-// exploreScope returns how many lives were lived.
-func exploreScope(t *testing.T, s *Scope) int {
+// exploreMiniature returns how many lives were lived.
+func exploreMiniature(t *testing.T, s *Miniature) int {
 	if *theDeviations != "" {
 		return tellLife(t, s)
 	}
@@ -83,7 +83,7 @@ func exploreScope(t *testing.T, s *Scope) int {
 }
 
 // tellFindings fails the test by one life of each invariant that is broken.
-func tellFindings(t *testing.T, s *Scope, found []Finding) {
+func tellFindings(t *testing.T, s *Miniature, found []Finding) {
 	times := map[string]int{}
 	for _, f := range found {
 		times[InvariantOf(f.Violation)]++
@@ -95,7 +95,7 @@ func tellFindings(t *testing.T, s *Scope, found []Finding) {
 		}
 		f = ShrinkIn(context.Background(), s, f)
 		l, _ := LiveIn(context.Background(), s, f.Deviations, true)
-		t.Errorf("in scope %s with %d deviations: %s\nas in %d lives; replay it with -scopes='^%s$' -deviations=%s\n%s",
+		t.Errorf("in miniature %s with %d deviations: %s\nas in %d lives; replay it with -miniatures='^%s$' -deviations=%s\n%s",
 			s.Name, len(f.Deviations), l, n, s.Name, strings.Trim(strings.ReplaceAll(fmt.Sprint(f.Deviations), " ", ","), "[]"), l.Story())
 	}
 }

@@ -42,7 +42,8 @@ func (t *truth) deletedUnread(o client.Object) {
 	}
 }
 
-// isGuess reports whether a first failure of a job that was just over then is only told as probable. Times have whole seconds: at a minute nobody knows.
+// isGuess reports whether a first failure of a job that was just over then is only told as probable. Times have whole seconds: at a minute nobody
+// knows.
 func (t *truth) isGuess(first *v1beta1.FirstFailure, over time.Time) bool {
 	return first != nil && first.Follows != "" && over.Sub(first.Time.Time) < time.Minute && t.life.now.Sub(over) < time.Minute
 }

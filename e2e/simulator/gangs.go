@@ -170,8 +170,8 @@ func (t *truth) checkGroups() {
 	}
 }
 
-// isKeptByLate reports whether only the protection of a PodGroup keeps it, for a pod of a late create that its job's cleanUpPolicy leaves. The group was deleted
-// before that pod came. Its other pods are over, so the pod waits for a node until somebody deletes it or its job.
+// isKeptByLate reports whether only the protection of a PodGroup keeps it, for a pod of a late create that its job's cleanUpPolicy leaves. The group
+// was deleted before that pod came. Its other pods are over, so the pod waits for a node until somebody deletes it or its job.
 func (t *truth) isKeptByLate(group client.Object) bool {
 	if kindOf(group) != kindPodGroup || !slices.Equal(group.GetFinalizers(), []string{protection}) {
 		return false
@@ -192,8 +192,8 @@ func (l *Life) dropGroup(p *corev1.Pod) {
 	p.Spec.SchedulingGroup = nil
 }
 
-// missesGang reports whether the code of a pod waits for others of its job, which wait for a node. An apiserver has dropped the pod's group, and theirs is not
-// complete without it.
+// missesGang reports whether the code of a pod waits for others of its job, which wait for a node. An apiserver has dropped the pod's group, and
+// theirs is not complete without it.
 func (l *Life) missesGang(p *corev1.Pod) bool {
 	job, _, _ := l.truth.of(p)
 	if job == nil || job.Spec.Scheduler == nil || job.Spec.Scheduler.Kubernetes == nil || p.Spec.SchedulingGroup != nil {

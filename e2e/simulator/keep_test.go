@@ -28,7 +28,7 @@ type kept struct {
 }
 
 // openKeeper goes on with the file of an earlier run, if the program is the same: else its lives may be others.
-func openKeeper(folder string, s *Scope, most int) (*keeper, error) {
+func openKeeper(folder string, s *Miniature, most int) (*keeper, error) {
 	k := &keeper{began: time.Now()}
 	if folder == "" {
 		return k, nil

@@ -29,7 +29,8 @@ func namedReplicas(job *v1beta1.GenericJob, replicaType string) (n int32) {
 	return n
 }
 
-// cannotRun reports whether a job is told to be blocked because a rule names a rank that it does not have. Then it obeys no edit until that is corrected.
+// cannotRun reports whether a job is told to be blocked because a rule names a rank that it does not have. Then it obeys no edit until that is
+// corrected.
 func cannotRun(job *v1beta1.GenericJob) bool {
 	lacks := func(r v1beta1.ReplicaSpec) bool { return int32(replicasOf(&r)) < namedReplicas(job, r.Type) }
 	return status.IsBlocked(&job.Status, v1beta1.ReasonInvalidSpec) && slices.ContainsFunc(job.Spec.ReplicaSpecs, lacks)
@@ -47,8 +48,8 @@ func askForNamed(o client.Object) {
 	}
 }
 
-// namedWritten checks that a job keeps the ranks that its rules name. A job that is paused, or whose spec cannot run, waits for another spec. The first
-// status after that, or of a generation, may still count what the spec asks for.
+// namedWritten checks that a job keeps the ranks that its rules name. A job that is paused, or whose spec cannot run, waits for another spec. The
+// first status after that, or of a generation, may still count what the spec asks for.
 func (t *truth) namedWritten(was, is *v1beta1.GenericJob) {
 	old, s := &was.Status, &is.Status
 	waits := is.Spec.RunMode.Pauses() || status.IsBlocked(old, v1beta1.ReasonInvalidSpec) || status.IsBlocked(s, v1beta1.ReasonInvalidSpec)

@@ -240,8 +240,8 @@ func (t *truth) reported(was, is *unstructured.Unstructured) {
 	}
 }
 
-// removed checks the same of a Workload that the operator deletes.
-func (t *truth) removed(o client.Object) {
+// workloadDeleted checks the same of a Workload that the operator deletes.
+func (t *truth) workloadDeleted(o client.Object) {
 	if w, ok := o.(*unstructured.Unstructured); ok && w.GetKind() == kindWorkload && kueue.Read(w).Reserves {
 		gone := w.DeepCopy()
 		delete(gone.Object, "status")

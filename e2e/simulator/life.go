@@ -64,7 +64,7 @@ type Life struct {
 	losses   map[string]int           // how often each node was lost
 	noFlavor bool                     // somebody has deleted the resource flavor
 
-	// What is drawn once, or set by a scope.
+	// What is drawn once, or set by a miniature.
 	user       *trained      // what the user makes
 	framework  *trained      // nil if that is a plain GenericJob
 	edition    int           // of the definition, if one serves the kind
@@ -88,12 +88,12 @@ type Life struct {
 	rare       bool          // pods have rare ends and states, too
 
 	// What is told and explored.
-	telling bool
-	story   []string
-	scope   *Scope       // nil for a life that is drawn at random
-	worked  map[work]int // steps for which code has run
-	states  []uint64     // of the API, after each step
-	before  int          // the version of the API before the last step
+	telling   bool
+	story     []string
+	miniature *Miniature   // nil for a life that is drawn at random
+	worked    map[work]int // steps for which code has run
+	states    []uint64     // of the API, after each step
+	before    int          // the version of the API before the last step
 }
 
 // Live lives a life from a tape. The story is written if tell is true.

@@ -215,8 +215,8 @@ func (l *Life) forgets(p *corev1.Pod, w *wrapper) bool {
 	return true
 }
 
-// raisesAgain is what a kubelet does that starts such a container again. Who has not looked meanwhile takes that for a failure before the loss. If the code
-// fails before the next look, too, only that end is told, and the loss is taken for a failure of it.
+// raisesAgain is what a kubelet does that starts such a container again. Who has not looked meanwhile takes that for a failure before the loss. If
+// the code fails before the next look, too, only that end is told, and the loss is taken for a failure of it.
 func (l *Life) raisesAgain(p *corev1.Pod, w *wrapper) {
 	if w.raises {
 		l.show(p, "the count is raised again")

@@ -30,7 +30,8 @@ type policy struct {
 // hits are the refusals of one call.
 type hits struct{ first, last time.Time }
 
-// isOver reports whether a call counts anew. The operator's clock was set back, or it had something else to wait for, a delay before a pod is replaced.
+// isOver reports whether a call counts anew. The operator's clock was set back, or it had something else to wait for, a delay before a pod is
+// replaced.
 func (h *hits) isOver(now time.Time) bool { return now.Sub(h.last) > 2*time.Minute }
 
 // The answers of a policy.
@@ -131,7 +132,8 @@ func (l *Life) reasoned(what string, o client.Object) string {
 	return what
 }
 
-// clears notes that the operator has a pod deleted that lives. Where all replicas restart together, in place, it asks for no new pod until that one is gone.
+// clears notes that the operator has a pod deleted that lives. Where all replicas restart together, in place, it asks for no new pod until that one
+// is gone.
 func (p *policy) clears(o client.Object, l *Life) {
 	pod, ok := o.(*corev1.Pod)
 	if p == nil || p.verb != "create" || !ok || over(pod) || jobRef(pod) == nil {
@@ -206,7 +208,7 @@ func (t *truth) obeyed(p *policy) {
 	stands := p.stands(t.life.now)
 	told := stands == blocked(job) || stands && t.waits(p, job)
 	if !told && (t.life.framework == nil || p.kind != kindOf(o)) {
-		t.violated("a refusal is silent, or told when it is over", "%s refused: %v; conditions %+v", p, stands, job.Status.Conditions)
+		t.violated("a refusal is not told, or told when it is over", "%s refused: %v; conditions %+v", p, stands, job.Status.Conditions)
 	}
 	if p.verb == "create" && p.about == "-worker-" {
 		t.othersGoOn(job)
@@ -223,8 +225,8 @@ func (p *policy) stands(now time.Time) bool {
 	return false
 }
 
-// waits reports whether what is refused is not asked for any more. That is so of a type that starts after others, while one of these is not Ready. Its replicas
-// that lack a pod all wait, each by its own attempt.
+// waits reports whether what is refused is not asked for any more. That is so of a type that starts after others, while one of these is not Ready.
+// Its replicas that lack a pod all wait, each by its own attempt.
 func (t *truth) waits(p *policy, job *v1beta1.GenericJob) bool {
 	i := slices.IndexFunc(job.Spec.ReplicaSpecs, func(r v1beta1.ReplicaSpec) bool { return r.Type == "worker" })
 	if p.verb != "create" || p.about != "-worker-" || i < 0 {

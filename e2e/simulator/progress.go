@@ -11,8 +11,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/output"
 )
 
-// Some jobs tell steps, and end where they make no progress. How far code comes depends on the job's attempt alone. It comes farther in each attempt, in
-// every second one, or in none. What it had told before any code of the attempt failed is less.
+// Some jobs tell steps, and end where they make no progress. How far code comes depends on the job's attempt alone. It comes farther in each attempt,
+// in every second one, or in none. What it had told before any code of the attempt failed is less.
 
 // drawNoProgress has a job end that makes no progress.
 func drawNoProgress(t *Tape, s *v1beta1.GenericJobSpec) {
@@ -39,7 +39,8 @@ func noProgress(rounds int32) func(*v1beta1.GenericJobSpec) {
 // stuckStride is the stride of code that comes no farther.
 const stuckStride = 2
 
-// stepOf is the highest step that code of an attempt of the job tells before it fails. Where only one replica begins again, its attempts are the job's.
+// stepOf is the highest step that code of an attempt of the job tells before it fails. Where only one replica begins again, its attempts are the
+// job's.
 func (l *Life) stepOf(attempt int) int64 {
 	return 100 + 10*int64([]int{attempt, attempt / 2, 0}[l.stride])
 }
@@ -102,8 +103,8 @@ func (l *Life) sayStep(p *corev1.Pod) {
 	}
 }
 
-// furthest is what a wrapper answers whose code runs: less than in the end, as long as no code of the attempt has failed. Code fails whether or not its failure
-// must be counted. A job whose rules name a rank keeps it, though a user has scaled it away.
+// furthest is what a wrapper answers whose code runs: less than in the end, as long as no code of the attempt has failed. Code fails whether or not
+// its failure must be counted. A job whose rules name a rank keeps it, though a user has scaled it away.
 func (l *Life) furthest(p *corev1.Pod) string {
 	if !tellsSteps(p) {
 		return ""

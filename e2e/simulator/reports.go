@@ -12,8 +12,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
-// reports are what pods report whose code a wrapper runs. The answers to every second question about the progress come with the next reconcile. Then they
-// are older than what has happened since.
+// reports are what pods report whose code a wrapper runs. The answers to every second question about the progress come with the next reconcile. Then
+// they are older than what has happened since.
 func (o *operator) reports(ctx context.Context, job *v1beta1.GenericJob, about jobs.Subject, pods []*corev1.Pod, asks bool) map[types.UID]inplace.Report {
 	late := underway{job.UID, about}
 	got := o.late[late]

@@ -62,7 +62,7 @@ func (t *truth) settled() {
 		t.violated("kubeflow B15 one exit, many events", "%d events for %d restarts", n, s.BackoffCount+s.ExceptedCount)
 	}
 	if blocked(job) {
-		t.violated("a refusal is silent, or told when it is over", "nothing is refused; conditions %+v", s.Conditions)
+		t.violated("a refusal is not told, or told when it is over", "nothing is refused; conditions %+v", s.Conditions)
 	}
 	if s.CompletionTime == nil {
 		t.violated("trainer#1306 a job is stuck", "phase %s, ledger %+v, %d pods", s.Phase, s.Ledger, len(t.life.api.pods()))

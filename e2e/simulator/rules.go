@@ -36,8 +36,8 @@ func (r *record) noteRule(job *v1beta1.GenericJob, p *corev1.Pod, code int32) {
 	}
 }
 
-// rulesWritten checks that no replica restarts whose code has ended so that a rule fails the job. What fails while the job is stopped for its queue does
-// not count.
+// rulesWritten checks that no replica restarts whose code has ended so that a rule fails the job. What fails while the job is stopped for its queue
+// does not count.
 func (t *truth) rulesWritten(was, is *v1beta1.GenericJob) {
 	rec := t.recordOf(is.UID)
 	if rec.mustFail == "" || is.Status.CompletionTime != nil || rec.unsettled || rec.evicted || rec.replicas[rec.mustFail].doubts > 0 {

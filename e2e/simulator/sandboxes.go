@@ -110,8 +110,8 @@ func (l *Life) forgetContainer(p *corev1.Pod, w *wrapper) {
 	})
 }
 
-// stranded notes that a node has ended the container of a pod: no failure, of whatever attempt its code was. If the pod is ended before anybody looks, its
-// exit code passes for that of code that has failed on the node.
+// stranded notes that a node has ended the container of a pod: no failure, of whatever attempt its code was. If the pod is ended before anybody
+// looks, its exit code passes for that of code that has failed on the node.
 func (t *truth) stranded(p *corev1.Pod) {
 	_, _, r := t.of(p)
 	t.noteOnNode(p, metav1.GetControllerOf(p).UID)

@@ -15,7 +15,7 @@ type Deviation struct {
 
 func (d Deviation) String() string { return fmt.Sprintf("%d:%d", d.At, d.Outcome) }
 
-// schedule is a life of a scope: all choices have their healthy outcome, except those of a list.
+// schedule is a life of a miniature: all choices have their healthy outcome, except those of a list.
 type schedule struct {
 	deviations []Deviation // by their choices
 	trace      []int       // how many outcomes each choice had

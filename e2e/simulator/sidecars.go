@@ -44,8 +44,8 @@ func isTold(p *corev1.Pod) bool {
 	return p.Spec.ActiveDeadlineSeconds != nil && *p.Spec.ActiveDeadlineSeconds == 1
 }
 
-// besideEnded checks that what admission has added is not told to end before it can report. Code that has succeeded must have been over for ten seconds.
-// Where a clock was off, nobody knows for how long it was.
+// besideEnded checks that what admission has added is not told to end before it can report. Code that has succeeded must have been over for ten
+// seconds. Where a clock was off, nobody knows for how long it was.
 func (t *truth) besideEnded(p *corev1.Pod) {
 	end := codeEnd(p)
 	if end == nil || end.ExitCode != 0 || t.life.beside != injected || len(t.life.skew) > 0 || !t.clockSet.IsZero() {

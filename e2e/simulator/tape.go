@@ -8,7 +8,7 @@ import (
 // Tape is where a life draws all its choices from, one byte a choice. After the bytes that it was given it goes on with random ones, or with zeros if
 // it has no source of them. Zero is always the choice of which nothing comes.
 //
-// The life of a scope draws no bytes: it has a schedule, which takes one of the outcomes that each choice names. The first of them is the
+// The life of a miniature draws no bytes: it has a schedule, which takes one of the outcomes that each choice names. The first of them is the
 // healthy one: what a cluster does in which all goes well.
 type Tape struct {
 	bytes    []byte
@@ -55,7 +55,7 @@ func (t *Tape) choose(n int, outcomes ...int) int {
 	}
 }
 
-// calmDown has all go well from now on in a life of a scope.
+// calmDown has all go well from now on in a life of a miniature.
 func (t *Tape) calmDown() {
 	if t.schedule != nil {
 		t.schedule.calm = true
@@ -92,7 +92,7 @@ func (t *Tape) spare(n, times int) bool {
 	return times > 1 && t.spareOf(n, times) == times-1
 }
 
-// spareOf is a number from 0 to times-1, likewise. In a life of a scope it is 0, or a choice where the scope has rare things.
+// spareOf is a number from 0 to times-1, likewise. In a life of a miniature it is 0, or a choice where the miniature has rare things.
 func (t *Tape) spareOf(n, times int) int {
 	if t.schedule != nil && t.schedule.rare {
 		return t.schedule.take(times)

@@ -149,8 +149,8 @@ func needsNotAll(s *v1beta1.GenericJobSpec) bool {
 	return s.Scheduler != nil && s.Scheduler.MinMember != nil || slices.ContainsFunc(s.ReplicaSpecs, func(r v1beta1.ReplicaSpec) bool { return r.Auxiliary })
 }
 
-// hangMoved checks that a hang counts from the last sign of life, and no second twice. A new size begins an interval of its own in the middle of it. What is in
-// the future of the operator that writes, whose clock is behind, counts from its present on.
+// hangMoved checks that a hang counts from the last sign of life, and no second twice. A new size begins an interval of its own in the middle of it.
+// What is in the future of the operator that writes, whose clock is behind, counts from its present on.
 func (t *truth) hangMoved(was, is *v1beta1.GenericJob) {
 	first, before, after := is.Status.FirstFailure, was.Status.Time.Open, is.Status.Time.Open
 	if !isHang(first) || before.Replicas != after.Replicas || before.Devices != after.Devices {

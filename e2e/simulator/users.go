@@ -27,8 +27,8 @@ func (l *Life) apply() {
 
 // newJob is what a user creates.
 func (l *Life) newJob() client.Object {
-	if l.scope != nil {
-		return l.scope.job()
+	if l.miniature != nil {
+		return l.miniature.job()
 	}
 	return l.user.draw(l.tape)
 }

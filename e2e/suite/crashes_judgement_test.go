@@ -235,7 +235,7 @@ func (o *observed) missing() (wrong []string) {
 			wrong = append(wrong, fmt.Sprintf("logs -f has %d of the %d lines of rank %d; it lacks %.2000q, and has %.4000q", len(have), len(want), rank, lost, got))
 		}
 	}
-	if !o.logsEnded && (o.phase == v1beta1.JobSucceeded || o.phase == v1beta1.JobFailed) {
+	if !o.logsEnded && o.phase.IsFinal() {
 		wrong = append(wrong, "logs -f does not end")
 	}
 	return wrong

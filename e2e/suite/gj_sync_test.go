@@ -109,8 +109,8 @@ replicaSpecs:
 	require.Contains(u.t, problem, "GenericJob/coded is over")
 }
 
-// codeIsReplacedBesideAMount is the same where little may be written: the root file system is read-only, the user is nobody, and one file is a key of a
-// ConfigMap.
+// codeIsReplacedBesideAMount is the same where little may be written: the root file system is read-only, the user is nobody, and one file is a key of
+// a ConfigMap.
 func codeIsReplacedBesideAMount(u *user) {
 	require.NoError(u.t, u.Create(u.ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: u.ns, Name: "conf"}, Data: map[string]string{"c": "a: b"}}))
 	template := strings.Replace(inPlace("script /app/steps then print the image's code then obey"), `"name": "main"`, `"name": "main",

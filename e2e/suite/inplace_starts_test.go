@@ -99,7 +99,8 @@ func (s *space) awaitDiary(file string, jobAttempt int, names []string) {
 	}
 }
 
-// requireOneStartAtATime demands of a diary that what runs at a time is of one start, that nobody ends without a word, and that each runs once in each start.
+// requireOneStartAtATime demands of a diary that what runs at a time is of one start, that nobody ends without a word, and that each runs once in
+// each start.
 func (s *space) requireOneStartAtATime(file string, jobAttempts, names int) {
 	s.t.Helper()
 	text, err := os.ReadFile(file)

@@ -18,7 +18,8 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// TestTenant gives namespaces what deploy/tenant has for a team, and has somebody of the team run jobs there. The last test adds a node, and drains it.
+// TestTenant gives namespaces what deploy/tenant has for a team, and has somebody of the team run jobs there. The last test adds a node, and drains
+// it.
 func TestTenant(t *testing.T) {
 	withPolicies(t)
 	for _, tc := range []struct {

@@ -54,7 +54,8 @@ func untilAnswers(in Inputs, l *ledger.Ledger, replicas *roster.Roster) (waits [
 	return waits
 }
 
-// isAwaited reports whether some replica of a type has not arrived at the barrier (see hasReported). Its pod can be asked now, or once it has its order.
+// isAwaited reports whether some replica of a type has not arrived at the barrier (see hasReported). Its pod can be asked now, or once it has its
+// order.
 func (in Inputs) isAwaited(l *ledger.Ledger, replicas *roster.Roster, t *roster.Type) bool {
 	for rank, pod := range t.Pods {
 		attempt := l.Attempt(t.Account, rank)

@@ -75,8 +75,8 @@ func IsClosed(job *v1beta1.GenericJob) bool {
 
 // Barrier is how far the replicas are that wait for each other.
 type Barrier struct {
-	// MayCreateUnwrapped says that all replicas with a wrapper have arrived, that no earlier code runs any more, and that the restart delay is over. Pods of
-	// types without a wrapper may be created then. When these are there, too, the barrier opens.
+	// MayCreateUnwrapped says that all replicas with a wrapper have arrived, that no earlier code runs any more, and that the restart delay is over.
+	// Pods of types without a wrapper may be created then. When these are there, too, the barrier opens.
 	MayCreateUnwrapped bool
 	// Awaits is whom or what the replicas wait for. It stays the one that the status names, as long as that one is still awaited.
 	Awaits string

@@ -1,13 +1,13 @@
 // Package barrier is restart in place, as a job sees it: who waits for whom, what order each pod gets, and which ends wrappers hold.
 //
 // With restartScope Replica the operator orders the pod of a replica that has failed, by an annotation, to go on in the next attempt. With
-// restartScope Job the end of one replica, by a failure or a disruption, begins a job attempt. The operator then first orders all pods to stop and to wait:
-// that is the barrier. A type whose template names no command, for example, has no
-// wrapper, so it gets new pods. The barrier opens when all of this holds:
+// restartScope Job the end of one replica, by a failure or a disruption, begins a job attempt. The operator then first orders all pods to stop and to
+// wait: that is the barrier. A type whose template names no command, for example, has no wrapper, so it gets new pods. The barrier opens when all of
+// this holds:
 //
 //   - each unfinished replica that is not auxiliary has a pod that was made for this attempt, or whose wrapper reports that no earlier code runs
-//   - no superseded pod is left, and none of a replica that was scaled away. An auxiliary pod counts only while its code may run, and not if its replica
-//     was scaled away
+//   - no superseded pod is left, and none of a replica that was scaled away. An auxiliary pod counts only while its code may run, and not if its
+//     replica was scaled away
 //   - the restart delay is over
 //   - the new pods of types without a wrapper are there
 //   - no kubelet is awaited that may know which failure came first; ten seconds are enough for that
@@ -44,8 +44,8 @@
 //	behind       Behind      Behind                           Succeeded   Superseded
 //	obsolete     Unwanted    Unwanted                         Succeeded   Superseded
 //
-// A pod that is Alive goes on. One that is Behind is asked to stop, and its failure belongs to an attempt that is over. One that is Unwanted is stopped.
-// One that is Superseded is deleted.
+// A pod that is Alive goes on. One that is Behind is asked to stop, and its failure belongs to an attempt that is over. One that is Unwanted is
+// stopped. One that is Superseded is deleted.
 //
 // Third: which order does a pod get whose code runs? None if it is obsolete, or has this order already. In an order to wait, Go is 0.
 //
@@ -62,8 +62,8 @@
 //	all have arrived: the barrier opens       open      for 0, wait in 1, current        for 1, wait in 1, current
 //	all get the order to go, and run code     open      for 0, go in 1, current          for 1, go in 1, current
 //
-// A test compares the tables with the code, for all combinations. Some cannot occur. An order is never of an earlier attempt than the pod was made for.
-// An obsolete pod has no order of this attempt. An order to go while the barrier is closed is seen only where the job in view is older than the
+// A test compares the tables with the code, for all combinations. Some cannot occur. An order is never of an earlier attempt than the pod was made
+// for. An obsolete pod has no order of this attempt. An order to go while the barrier is closed is seen only where the job in view is older than the
 // pod.
 //
 // The tables are for pods of the present mode generation that nobody deletes, whose exits are not counted yet, and whose policy is not Always. For all

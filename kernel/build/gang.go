@@ -53,8 +53,8 @@ func gangSchedulerOf(job *v1beta1.GenericJob) gangScheduler {
 	}
 }
 
-// GroupsAreImmutable reports whether the PodGroups of the job's gang scheduler cannot be changed. Then a new PodGroup takes the place of an old one, and their
-// names have numbers.
+// GroupsAreImmutable reports whether the PodGroups of the job's gang scheduler cannot be changed. Then a new PodGroup takes the place of an old one,
+// and their names have numbers.
 func GroupsAreImmutable(job *v1beta1.GenericJob) bool {
 	_, ok := gangSchedulerOf(job).(kubernetesGang)
 	return ok

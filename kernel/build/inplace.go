@@ -34,8 +34,8 @@ func RestartsInPlace(job *v1beta1.GenericJob, r *v1beta1.ReplicaSpec, wrapperIma
 		!job.Spec.RunMode.Debugs() && spec.WhyTypeNotInPlace(r) == ""
 }
 
-// wrap has the wrapper run the command of the container that trains, by orders, and the kubelet start the container again when it fails. An older kubelet
-// ignores the latter, and for an older apiserver it is left out (LeaveOutRestartRules). Then the pod fails, and is replaced.
+// wrap has the wrapper run the command of the container that trains, by orders, and the kubelet start the container again when it fails. An older
+// kubelet ignores the latter, and for an older apiserver it is left out (LeaveOutRestartRules). Then the pod fails, and is replaced.
 func (b *Builder) wrap(pod *corev1.Pod, r *v1beta1.ReplicaSpec, order inplace.Order) {
 	set(&pod.Annotations, inplace.Annotation, order.String())
 	pod.Labels[v1beta1.LabelJobAttempt] = strconv.Itoa(order.JobAttempt)
@@ -53,8 +53,8 @@ func (b *Builder) wrap(pod *corev1.Pod, r *v1beta1.ReplicaSpec, order inplace.Or
 	}}
 }
 
-// LeaveOutRestartRules removes from a pod the rules by which the kubelet starts its main container again. When the container fails, the pod fails, and is
-// replaced.
+// LeaveOutRestartRules removes from a pod the rules by which the kubelet starts its main container again. When the container fails, the pod fails,
+// and is replaced.
 func LeaveOutRestartRules(pod *corev1.Pod) {
 	for i := range pod.Spec.Containers {
 		if c := &pod.Spec.Containers[i]; len(c.Command) > 0 && c.Command[0] == wrapperPath {
@@ -63,8 +63,8 @@ func LeaveOutRestartRules(pod *corev1.Pod) {
 	}
 }
 
-// holds returns the wrapper's flag to hold the end of code that fails, if all replicas restart together. A held end is known by its attempt, so that it is
-// not counted again when the container ends. Replicas that restart alone do not need it.
+// holds returns the wrapper's flag to hold the end of code that fails, if all replicas restart together. A held end is known by its attempt, so that
+// it is not counted again when the container ends. Replicas that restart alone do not need it.
 func (b *Builder) holds() []string {
 	if b.job.Spec.RestartScope != v1beta1.RestartScopeJob {
 		return nil

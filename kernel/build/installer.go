@@ -35,9 +35,9 @@ func installerUserIn(pod *corev1.PodSpec) *int64 {
 	return &user
 }
 
-// shared returns what the installer asks for: as much as the main container, of what any container can use. The installer runs before the main container,
-// so the pod as a whole asks for no more. Without limits a Guaranteed pod would be Burstable, and a quota would refuse the pod.
-// Devices and claims stay with the main container.
+// shared returns what the installer asks for: as much as the main container, of what any container can use. The installer runs before the main
+// container, so the pod as a whole asks for no more. Without limits a Guaranteed pod would be Burstable, and a quota would refuse the pod. Devices
+// and claims stay with the main container.
 func shared(main corev1.ResourceRequirements) corev1.ResourceRequirements {
 	return corev1.ResourceRequirements{Limits: sharedOf(main.Limits), Requests: sharedOf(main.Requests)}
 }

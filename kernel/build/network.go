@@ -37,8 +37,8 @@ func (b *Builder) network(pod *corev1.Pod, a spec.Replica) {
 	b.askFirst(&pod.Spec)
 }
 
-// ndots is the default for pods that use the cluster's name servers. A name with fewer dots is first tried with each domain of the search list, and only then
-// as it is.
+// ndots is the default for pods that use the cluster's name servers. A name with fewer dots is first tried with each domain of the search list, and
+// only then as it is.
 const ndots = 5
 
 // askFirst lowers ndots, so that one query finds a replica's full name. In a cluster domain of two labels, like cluster.local, it need not.
@@ -51,8 +51,8 @@ func (b *Builder) askFirst(pod *corev1.PodSpec) {
 	}
 }
 
-// Service returns the job's Service, nil if it wants none: one headless Service for all replicas. It publishes addresses of pods that are not Ready, because
-// replicas look for each other before they are. It selects by the job's UID, so that no other pod can join.
+// Service returns the job's Service, nil if it wants none: one headless Service for all replicas. It publishes addresses of pods that are not Ready,
+// because replicas look for each other before they are. It selects by the job's UID, so that no other pod can join.
 func Service(job *v1beta1.GenericJob) *corev1.Service {
 	if job.Spec.Service == nil {
 		return nil

@@ -110,8 +110,8 @@ func controllerRef(job *v1beta1.GenericJob) *metav1.OwnerReference {
 	return metav1.NewControllerRef(job, v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob))
 }
 
-// reserved is the prefix of keys that only the operator may set. If a template could set them, its pods could join another job's Service, or pass for other
-// replicas.
+// reserved is the prefix of keys that only the operator may set. If a template could set them, its pods could join another job's Service, or pass for
+// other replicas.
 const reserved = "batch.tensorstack.dev/"
 
 func withoutReserved(in map[string]string) map[string]string {
@@ -123,7 +123,8 @@ func withoutReserved(in map[string]string) map[string]string {
 	return out
 }
 
-// labels returns the labels of a pod. In rising order of precedence these are the labels of TensorStack's platform, those of the template, and our own.
+// labels returns the labels of a pod. In rising order of precedence these are the labels of TensorStack's platform, those of the template, and our
+// own.
 func (b *Builder) labels(template map[string]string, a spec.Replica) map[string]string {
 	out := map[string]string{
 		v1beta1.LabelT9kType:          a.Type,
@@ -234,8 +235,8 @@ func resumeMode(pod *corev1.Pod, r v1beta1.ResumeSpec) {
 	}
 }
 
-// expandLabels expands variables in the values of labels. A label whose value becomes empty is left out, so $(onRank[0].<text>) labels one replica only. A
-// value that becomes much too long for a label stays as it is, and the apiserver refuses it.
+// expandLabels expands variables in the values of labels. A label whose value becomes empty is left out, so $(onRank[0].<text>) labels one replica
+// only. A value that becomes much too long for a label stays as it is, and the apiserver refuses it.
 func (b *Builder) expandLabels(labels map[string]string, a spec.Replica) map[string]string {
 	const tooLong = 1000
 	maps.DeleteFunc(labels, func(key, text string) bool {

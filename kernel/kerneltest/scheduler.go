@@ -62,8 +62,8 @@ func Minimum(group *unstructured.Unstructured) int64 {
 	return max(least, count)
 }
 
-// place is the node that the scheduler chooses for a pod: that of its rank, or else the next one that its required affinity allows. It is "" if there is
-// none, which the pod then says.
+// place is the node that the scheduler chooses for a pod: that of its rank, or else the next one that its required affinity allows. It is "" if there
+// is none, which the pod then says.
 func (c *Cluster) place(pod *corev1.Pod) string {
 	if len(c.NodeNames) == 0 {
 		return "node"

@@ -10,8 +10,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// Where Kueue chooses the node of each pod, it binds the pod to that by a node selector. A pod that avoids the node as well can go nowhere, and a new pod of
-// the same rank is bound for the same node. So only a Workload that excludes the node helps, and a new admission.
+// Where Kueue chooses the node of each pod, it binds the pod to that by a node selector. A pod that avoids the node as well can go nowhere, and a new
+// pod of the same rank is bound for the same node. So only a Workload that excludes the node helps, and a new admission.
 
 // ChoosesNodes reports whether Kueue has chosen the node of each pod of a replica type, by a topology down to host names.
 func ChoosesNodes(w *unstructured.Unstructured, replicaType string) bool {

@@ -9,14 +9,14 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// A record, or an interval of ranks, takes a few bytes in a status and may name 10,000 ranks. Each of these may get a record of its own in memory. So the
-// ranks that a ledger names are bounded over all its types, and counted before any is read.
+// A record, or an interval of ranks, takes a few bytes in a status and may name 10,000 ranks. Each of these may get a record of its own in memory. So
+// the ranks that a ledger names are bounded over all its types, and counted before any is read.
 const (
 	// maxNamed is how many ranks Load reads, those that have succeeded or failed among them. It is far above what a job needs. One of MaxAllReplicas
 	// whose replicas were all replaced, and have all finished, names each twice. Ranks that were scaled away, and types that have gone, come on top.
 	maxNamed = 10 * spec.MaxAllReplicas
-	// fullAt is how many ranks are too many for CloseIfFull. A record and an outcome of each replica can come on top before it is asked again, and that must
-	// be readable. There are twice MaxAllReplicas at most: as many as the spec asks for, and those that rules keep.
+	// fullAt is how many ranks are too many for CloseIfFull. A record and an outcome of each replica can come on top before it is asked again, and that
+	// must be readable. There are twice MaxAllReplicas at most: as many as the spec asks for, and those that rules keep.
 	fullAt = maxNamed - 2*2*spec.MaxAllReplicas
 )
 

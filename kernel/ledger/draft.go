@@ -38,8 +38,8 @@ func (d Draft) Succeed(a *Account, rank int) { a.succeeded.Add(rank) }
 // Fail notes that a replica has failed for good.
 func (d Draft) Fail(a *Account, rank int) { a.failed.Add(rank) }
 
-// ForgetScaledDown forgets the outcomes of replicas that were scaled away, so that they run again if they come back. Their attempt grows: a late view of an old pod
-// must not be taken for a pod of their second life.
+// ForgetScaledDown forgets the outcomes of replicas that were scaled away, so that they run again if they come back. Their attempt grows: a late view
+// of an old pod must not be taken for a pod of their second life.
 func (d Draft) ForgetScaledDown() {
 	for _, a := range d.accounts {
 		for _, rank := range slices.Concat(a.succeeded.CutFrom(a.N), a.failed.CutFrom(a.N)) {
@@ -69,11 +69,11 @@ const (
 	Excepted                // after a failure that a rule of spec.failurePolicy does not count: status.exceptedCount counts it
 )
 
-// StartOver starts a replica anew, or the whole job if the restart scope is Job, and counts that. The pods so far become superseded. An auxiliary replica is
-// always replaced alone.
+// StartOver starts a replica anew, or the whole job if the restart scope is Job, and counts that. The pods so far become superseded. An auxiliary
+// replica is always replaced alone.
 //
-// Lived is how long the replica's pod has lived: short lives in a row delay the next pod. InPlace says that the pod can be used again. If the job restarts
-// in place, such a pod is not superseded.
+// Lived is how long the replica's pod has lived: short lives in a row delay the next pod. InPlace says that the pod can be used again. If the job
+// restarts in place, such a pod is not superseded.
 func (d Draft) StartOver(a *Account, rank int, as Count, lived time.Duration, inPlace bool, now time.Time) {
 	r := a.record(rank)
 	d.delayNext(a, r, as, lived, now)
@@ -142,8 +142,8 @@ func (d Draft) delayNext(a *Account, r *v1beta1.RankRecord, as Count, lived time
 	}
 }
 
-// streakOf returns the records of all replicas whose short lives are in one streak with those of a record. If all replicas restart together, that is all of
-// them, because they fail in turns, and live together. An auxiliary replica has a streak of its own.
+// streakOf returns the records of all replicas whose short lives are in one streak with those of a record. If all replicas restart together, that is
+// all of them, because they fail in turns, and live together. An auxiliary replica has a streak of its own.
 func (d Draft) streakOf(a *Account, r *v1beta1.RankRecord) []*v1beta1.RankRecord {
 	if !d.RestartsTogether() || a.Auxiliary {
 		return []*v1beta1.RankRecord{r}

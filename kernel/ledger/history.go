@@ -11,8 +11,8 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// The history of a job. It follows what the job's time is spent on (see time.go): an entry begins and ends with an interval of the time. So entries change
-// only when the time is written anyway, and their seconds add up to the shares. An open entry or interval is one that has not ended yet.
+// The history of a job. It follows what the job's time is spent on (see time.go): an entry begins and ends with an interval of the time. So entries
+// change only when the time is written anyway, and their seconds add up to the shares. An open entry or interval is one that has not ended yet.
 
 const (
 	// maxEntries is how many entries the CRD allows. maxHistory is how many bytes the history may have.
@@ -243,8 +243,8 @@ func (h historyDraft) addTime(kind v1beta1.HistoryKind, n, devices int64) {
 	s.Seconds, s.DeviceSeconds = sum(s.Seconds, max(0, n)), sum(s.DeviceSeconds, max(0, devices))
 }
 
-// close ends all open entries, except those of some kinds. It removes an entry of the start that took no time: a job may be paused or queued when it is first
-// seen.
+// close ends all open entries, except those of some kinds. It removes an entry of the start that took no time: a job may be paused or queued when it
+// is first seen.
 func (h historyDraft) close(but []v1beta1.HistoryKind, at metav1.Time) {
 	h.Entries = slices.DeleteFunc(h.Entries, func(e v1beta1.HistoryEntry) bool {
 		return e.Kind == v1beta1.HistoryStart && e.End == nil && !slices.Contains(but, e.Kind) && !e.Begin.Before(&at)
@@ -269,8 +269,8 @@ func (h historyDraft) earlier(kind v1beta1.HistoryKind) *v1beta1.HistorySum {
 	return &h.Earlier[i]
 }
 
-// bounded returns the history with its entries in the order in which they began. If there are too many, or they are too large, it adds the oldest to the
-// sums. Open entries stay.
+// bounded returns the history with its entries in the order in which they began. If there are too many, or they are too large, it adds the oldest to
+// the sums. Open entries stay.
 func (h historyDraft) bounded() *v1beta1.History {
 	slices.SortStableFunc(h.Entries, func(a, b v1beta1.HistoryEntry) int { return a.Begin.Compare(b.Begin.Time) })
 	for len(h.Entries) > maxEntries || h.size() > maxHistory {

@@ -6,8 +6,8 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// historyOf reads the history from a status. If somebody else has written it, it leaves out what the apiserver would refuse to store again, and sorts the
-// rest. Reading the result again changes nothing.
+// historyOf reads the history from a status. If somebody else has written it, it leaves out what the apiserver would refuse to store again, and sorts
+// the rest. Reading the result again changes nothing.
 func historyOf(s *v1beta1.GenericJobStatus) *v1beta1.History {
 	if s.History == nil || isSoundHistory(s.History) {
 		return s.History

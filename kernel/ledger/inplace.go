@@ -26,8 +26,8 @@ func (l *Ledger) IsObsolete(a *Account, rank, attempt, jobAttempt int) bool {
 	return jobAttempt < int(l.inPlace.MinPodJobAttempt) || r != nil && attempt < int(r.MinPodAttempt)
 }
 
-// BarrierIsOpen reports whether replicas need not wait for each other. If all restart together in place, an open barrier means that none runs, or ever will
-// run, code of an earlier job attempt.
+// BarrierIsOpen reports whether replicas need not wait for each other. If all restart together in place, an open barrier means that none runs, or
+// ever will run, code of an earlier job attempt.
 func (l *Ledger) BarrierIsOpen() bool {
 	return !l.RestartsInPlace() || !l.RestartsTogether() || l.inPlace.StartedJobAttempt >= l.jobAttempt
 }
@@ -67,7 +67,8 @@ func (d Draft) NoteExits(a *Account, rank int, pod types.UID, exits int) {
 // hashLength is the length of a shortHash.
 const hashLength = 6
 
-// shortHash returns a hash of a UID in six characters. It need only tell a pod from the pods that had its name before, so its 69 billion values are enough.
+// shortHash returns a hash of a UID in six characters. It need only tell a pod from the pods that had its name before, so its 69 billion values are
+// enough.
 func shortHash(uid types.UID) string {
 	h := fnv.New64a()
 	h.Write([]byte(uid))
@@ -97,8 +98,8 @@ func (d Draft) ReplacePod(a *Account, rank int) {
 	r.MinPodAttempt = int32(d.Attempt(a, rank))
 }
 
-// LivedTogether returns how long the replicas of a type have run code since all were last told to go on. Bounds reports whether this is the most that any of
-// them has lived since, though its container and pod may be older. If it is false, lived means nothing.
+// LivedTogether returns how long the replicas of a type have run code since all were last told to go on. Bounds reports whether this is the most that
+// any of them has lived since, though its container and pod may be older. If it is false, lived means nothing.
 func (l *Ledger) LivedTogether(a *Account, now time.Time) (lived time.Duration, bounds bool) {
 	switch t := l.inPlace; {
 	case !l.RestartsInPlace() || !l.RestartsTogether() || a.Auxiliary || t.BarrierTime == nil:

@@ -5,8 +5,8 @@
 //
 // It knows the job's spec, but neither pods nor conditions nor the words in which all this is reported.
 //
-// A Ledger can only be read; a Draft can be written. Counts and attempts never go down. Outcomes stay, unless the replica is scaled away or the whole job
-// starts over.
+// A Ledger can only be read; a Draft can be written. Counts and attempts never go down. Outcomes stay, unless the replica is scaled away or the whole
+// job starts over.
 //
 // Begin with Ledger and Account, then draft.go (what can happen to them) and mode.go (the job's clock).
 package ledger
@@ -151,8 +151,8 @@ func (l *Ledger) HasNoStatus() bool { return l.noStatus }
 // BeginModeGenerationIfEdited.
 func (l *Ledger) IsEdited() bool { return l.edited }
 
-// findsEdit reports whether existing pods may have been made from another spec, because of an edit. The CRD lets users edit everything as long as there is
-// no phase, and templates as long as no code has started.
+// findsEdit reports whether existing pods may have been made from another spec, because of an edit. The CRD lets users edit everything as long as
+// there is no phase, and templates as long as no code has started.
 func (l *Ledger) findsEdit() bool {
 	if l.noStatus {
 		return l.job.Generation > 1
@@ -163,8 +163,8 @@ func (l *Ledger) findsEdit() bool {
 // IsUnstarted reports whether no code has started in pods that were made from this spec. As long as that is so, the CRD lets users edit templates.
 func (l *Ledger) IsUnstarted() bool { return l.unstarted != "" }
 
-// IsSettled reports whether the job has started, from a spec that the status knows, with pods of the mode that the spec asks for. A paused or queued job
-// needs no pods for that.
+// IsSettled reports whether the job has started, from a spec that the status knows, with pods of the mode that the spec asks for. A paused or queued
+// job needs no pods for that.
 func (l *Ledger) IsSettled() bool {
 	return l.startTime != nil && !l.IsEdited() && (l.mode == l.wantedMode() || l.job.Spec.RunMode.Pauses() || l.mode == spec.ModeQueued)
 }
@@ -178,7 +178,8 @@ func (l *Ledger) Accounts() []*Account { return l.accountsOfSpec }
 // Account returns the account of a type; nil if neither the spec nor the ledger knows it.
 func (l *Ledger) Account(replicaType string) *Account { return l.accounts[replicaType] }
 
-// Attempt returns the attempt that a replica is in: the job attempt plus the replica's own restarts and replacements. Both only grow. The account a may be nil.
+// Attempt returns the attempt that a replica is in: the job attempt plus the replica's own restarts and replacements. Both only grow. The account a
+// may be nil.
 func (l *Ledger) Attempt(a *Account, rank int) int {
 	n := int(l.jobAttempt)
 	if a != nil && a.records[rank] != nil {
@@ -218,8 +219,8 @@ func (l *Ledger) IsWithinLimit(a *Account, rank int) bool {
 	return a.Policy.Limit == spec.Unlimited || done < a.Policy.Limit
 }
 
-// Spent returns how many restarts are spent of a replica's limit, and that limit. It is the limit that all replicas share, if there is one, or else its
-// own, which may be spec.Unlimited.
+// Spent returns how many restarts are spent of a replica's limit, and that limit. It is the limit that all replicas share, if there is one, or else
+// its own, which may be spec.Unlimited.
 func (l *Ledger) Spent(a *Account, rank int) (spent, limit int) {
 	if b := l.job.Spec.BackoffLimit; b != nil {
 		return int(l.countedRestarts), int(*b)
@@ -252,8 +253,8 @@ func (a *Account) Streak(rank int) int {
 	return 0
 }
 
-// NextDelay returns the shortest time that a replica still has to wait for its next pod; 0 if none has to. Auxiliary replicas are left out: nobody waits
-// for their delays.
+// NextDelay returns the shortest time that a replica still has to wait for its next pod; 0 if none has to. Auxiliary replicas are left out: nobody
+// waits for their delays.
 func (l *Ledger) NextDelay(now time.Time) time.Duration {
 	var next time.Duration
 	for _, a := range l.accountsOfSpec {

@@ -76,8 +76,8 @@ func (d Draft) SetMissingStartTime(firstPod, now time.Time) {
 // stops reports whether pods are stopped in a mode, and none is created.
 func stops(mode string) bool { return mode == spec.ModePaused || mode == spec.ModeQueued }
 
-// SwitchMode changes to the run mode that the spec asks for, or to ModeQueued if the job is queued. A queued job is paused by its queue, and not by its
-// user. Each change begins a mode generation, and pods of earlier ones are stopped.
+// SwitchMode changes to the run mode that the spec asks for, or to ModeQueued if the job is queued. A queued job is paused by its queue, and not by
+// its user. Each change begins a mode generation, and pods of earlier ones are stopped.
 //
 // A job may be paused before its first status is written. Whether it had begun then shows by its pods: see SetMissingStartTime.
 func (d Draft) SwitchMode(now time.Time, queued bool) {

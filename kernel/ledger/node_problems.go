@@ -21,8 +21,8 @@ type NodeProblem struct {
 	Times []metav1.Time
 }
 
-// SameNodeLoss is the time within which losses of a node count as one. Each job that had pods there records the loss itself, some of them minutes later than
-// others.
+// SameNodeLoss is the time within which losses of a node count as one. Each job that had pods there records the loss itself, some of them minutes
+// later than others.
 const SameNodeLoss = time.Hour
 
 // nodesToAvoid returns the nodes that new pods should avoid: those with a condition, and those with enough failures of any jobs.

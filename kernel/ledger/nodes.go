@@ -11,8 +11,9 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// Nodes on which the job has failed. A failure counts for some time only (within); after that it has faded. From the failures that count, and from what is
-// avoided already, Avoid finds which nodes new pods avoid. That is stored, so a node stays avoided even if another one would deserve its place.
+// Nodes on which the job has failed. A failure counts for some time only (within); after that it has faded. From the failures that count, and from
+// what is avoided already, Avoid finds which nodes new pods avoid. That is stored, so a node stays avoided even if another one would deserve its
+// place.
 
 const (
 	// maxFailedNodes is for how many nodes the CRD allows failures. maxLost is how many lost nodes are avoided at most.
@@ -211,8 +212,8 @@ type nodes struct {
 	bad, lost    []v1beta1.AvoidedNode
 }
 
-// nodesOf reads the nodes from a status. A node without Until is a lost one, unless it is avoided for a condition. It leaves out what somebody has written
-// without a time: the apiserver would refuse to store that again.
+// nodesOf reads the nodes from a status. A node without Until is a lost one, unless it is avoided for a condition. It leaves out what somebody has
+// written without a time: the apiserver would refuse to store that again.
 func nodesOf(s *v1beta1.GenericJobStatus) (n nodes) {
 	for _, f := range s.NodeFailures {
 		if slices.ContainsFunc(f.Times, isZero) {

@@ -10,7 +10,8 @@ import (
 
 // How the job came back from its last loss. A loss begins and ends with intervals of the time (see time.go), and has their times.
 
-// recoveryOf reads the recovery from a status. It returns nil if somebody has written one without times: the apiserver would refuse to store that again.
+// recoveryOf reads the recovery from a status. It returns nil if somebody has written one without times: the apiserver would refuse to store that
+// again.
 func recoveryOf(s *v1beta1.GenericJobStatus) *v1beta1.Recovery {
 	r := s.Recovery
 	if r == nil || r.Began.IsZero() || r.Detected.IsZero() || r.Replaced != nil && r.Replaced.IsZero() || r.Stepped != nil && r.Stepped.IsZero() {
@@ -22,8 +23,8 @@ func recoveryOf(s *v1beta1.GenericJobStatus) *v1beta1.Recovery {
 // Recovery returns how the job came back from its last loss; nil if there was none. The caller must not change it.
 func (l *Ledger) Recovery() *v1beta1.Recovery { return l.recovery }
 
-// noteRecovery notes that a loss begins or ends, when the interval next follows the interval on. A pause drops a recovery that has not ended: how long a job
-// takes that is not to run says nothing.
+// noteRecovery notes that a loss begins or ends, when the interval next follows the interval on. A pause drops a recovery that has not ended: how
+// long a job takes that is not to run says nothing.
 func (d Draft) noteRecovery(on, next *v1beta1.OpenTime, now time.Time) {
 	r := d.recovery
 	goesOn := r != nil && r.Replaced == nil

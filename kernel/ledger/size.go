@@ -27,7 +27,8 @@ func (l *Ledger) countRecords() int {
 	return n
 }
 
-// loadRecords reads the records of a type's replicas. Ranks that no job has are an error, and so is a rank that is not above those of the record before.
+// loadRecords reads the records of a type's replicas. Ranks that no job has are an error, and so is a rank that is not above those of the record
+// before.
 func (a *Account) loadRecords(list []v1beta1.RankRecord) error {
 	before := int32(-1)
 	for _, l := range list {
@@ -105,8 +106,8 @@ type Full struct {
 	InRanks    bool
 }
 
-// CloseIfFull drops the records, but for their sums, if they have become too large to be stored, or too many to be read back. It returns nil if there is
-// room.
+// CloseIfFull drops the records, but for their sums, if they have become too large to be stored, or too many to be read back. It returns nil if there
+// is room.
 func (d Draft) CloseIfFull(now time.Time) *Full {
 	full := d.full(now)
 	if full == nil {

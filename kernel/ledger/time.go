@@ -11,8 +11,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// What the time of a job is spent on. The status holds a share for each cause, and the open interval, which has not ended yet. They change only when an
-// interval ends. So it leads to no write that time passes. All times are in whole seconds, as the status keeps them, so the shares add up.
+// What the time of a job is spent on. The status holds a share for each cause, and the open interval, which has not ended yet. They change only when
+// an interval ends. So it leads to no write that time passes. All times are in whole seconds, as the status keeps them, so the shares add up.
 
 // TimeFacts has the facts that decide what time is spent on from now on.
 type TimeFacts struct {
@@ -28,8 +28,8 @@ type TimeFacts struct {
 	Basis v1beta1.TimeBasis
 }
 
-// Follows returns the cause of the interval after the open one, and its loss. A loss lasts until enough replicas run, whatever comes between. A job that
-// trains goes on training until code ends: replicas that are new, or are about to go, change nothing.
+// Follows returns the cause of the interval after the open one, and its loss. A loss lasts until enough replicas run, whatever comes between. A job
+// that trains goes on training until code ends: replicas that are new, or are about to go, change nothing.
 func (p *TimeFacts) Follows(on *v1beta1.OpenTime) (next v1beta1.OpenTime) {
 	trained := on.Cause == v1beta1.TimeProductive
 	next.LostBy = on.LostBy
@@ -72,8 +72,8 @@ func (l *Ledger) Trains() bool {
 	return l.time != nil && l.time.Open != nil && l.time.Open.Cause == v1beta1.TimeProductive
 }
 
-// KeepTime begins to keep what the job's time is spent on, from the creation of the job on. For a job that an earlier version of the operator has seen, it
-// begins now: nobody knows what was before.
+// KeepTime begins to keep what the job's time is spent on, from the creation of the job on. For a job that an earlier version of the operator has
+// seen, it begins now: nobody knows what was before.
 func (d Draft) KeepTime(now time.Time) {
 	if d.time != nil || d.job.Status.CompletionTime != nil {
 		return
@@ -89,8 +89,8 @@ func (d Draft) KeepTime(now time.Time) {
 	d.history = newHistory(d.time).History
 }
 
-// SetTimeFacts begins the interval that follows from the present facts, at a time. That time is cut to lie between the beginning of the open interval and now,
-// because the clocks of nodes and operators differ.
+// SetTimeFacts begins the interval that follows from the present facts, at a time. That time is cut to lie between the beginning of the open interval
+// and now, because the clocks of nodes and operators differ.
 func (d Draft) SetTimeFacts(p *TimeFacts, from, now time.Time) {
 	if d.time == nil || d.time.Open == nil {
 		return
@@ -107,8 +107,8 @@ func (d Draft) SetTimeFacts(p *TimeFacts, from, now time.Time) {
 	d.countRestarts(p.Loss, from, now)
 }
 
-// NoteTraining notes that the job has trained since a time, though the open interval has another cause. It does nothing in an interval in which the job has no
-// pods.
+// NoteTraining notes that the job has trained since a time, though the open interval has another cause. It does nothing in an interval in which the
+// job has no pods.
 func (d Draft) NoteTraining(from, now time.Time) {
 	if d.hasPods() {
 		d.beginInterval(v1beta1.OpenTime{Cause: v1beta1.TimeProductive}, from, now)

@@ -5,8 +5,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/output"
 )
 
-// CauseOf returns the cause of the pod's failure, for its Record. What the kubelet says goes before what the code says, and an exception goes before the
-// exit code.
+// CauseOf returns the cause of the pod's failure, for its Record. What the kubelet says goes before what the code says, and an exception goes before
+// the exit code.
 func (p Pod) CauseOf(r *v1beta1.ReplicaFailure) *v1beta1.Cause {
 	var said output.Failure
 	if e := p.exit(); e != nil && !p.wasOverItsLimit() {

@@ -9,8 +9,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// HasEnded reports whether none of the template's containers runs any more, or ever will, and it is known how they ended. Other containers may still run:
-// sidecars, which are told to stop then, and containers that admission has added.
+// HasEnded reports whether none of the template's containers runs any more, or ever will, and it is known how they ended. Other containers may still
+// run: sidecars, which are told to stop then, and containers that admission has added.
 //
 // A pod whose containers have all succeeded has ended; but see awaitsPhase. A pod with a failed container mostly has to wait for its phase: a kubelet
 // that evicts a pod says so only with the phase. If nothing else runs in the pod, the phase comes at once. If something does, the phase may never
@@ -29,8 +29,9 @@ func (p Pod) HasEnded() bool {
 	}
 }
 
-// IsDecided reports whether the code that decides the replica's outcome has ended by now, though it may not be known yet why: see HasEnded. That is the main
-// container, if the template names one. Otherwise all containers decide, and one that has failed has done so already. What has ended may be started again.
+// IsDecided reports whether the code that decides the replica's outcome has ended by now, though it may not be known yet why: see HasEnded. That is
+// the main container, if the template names one. Otherwise all containers decide, and one that has failed has done so already. What has ended may be
+// started again.
 func (p Pod) IsDecided() bool {
 	name := p.main()
 	switch {
@@ -70,8 +71,8 @@ func (p Pod) OnlyAddedRun() bool {
 		slices.ContainsFunc(p.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.State.Terminated == nil })
 }
 
-// allTerminated reports whether each container of the template has ended for good. It is false if the kubelet may start one of them again: then only the
-// phase of the pod says how the pod ended.
+// allTerminated reports whether each container of the template has ended for good. It is false if the kubelet may start one of them again: then only
+// the phase of the pod says how the pod ended.
 func (p Pod) allTerminated() bool {
 	if !p.anyTerminated() {
 		return false
@@ -105,8 +106,8 @@ func (p Pod) statusOf(container string) *corev1.ContainerStatus {
 	return nil
 }
 
-// hasSucceeded reports whether the code of a pod that has ended did its work. It did not if the kubelet or the control plane ended the pod before. Code that
-// is told to stop may exit with 0, too.
+// hasSucceeded reports whether the code of a pod that has ended did its work. It did not if the kubelet or the control plane ended the pod before.
+// Code that is told to stop may exit with 0, too.
 func (p Pod) hasSucceeded() bool {
 	switch {
 	case p.endedByKubelet(), p.endedByDeadline(): // whoever deletes it later
@@ -125,8 +126,8 @@ func (p Pod) hasSucceeded() bool {
 	return decided.Before(target.LastTransitionTime.Time)
 }
 
-// own returns the states of the template's containers, and then those of its init containers, which decide only if no container has begun. Sidecars are
-// left out: they are killed when the containers have ended, so their ends say nothing.
+// own returns the states of the template's containers, and then those of its init containers, which decide only if no container has begun. Sidecars
+// are left out: they are killed when the containers have ended, so their ends say nothing.
 func (p Pod) own() [2][]corev1.ContainerStatus {
 	template, statuses := &p.Template.Spec, p.Status.ContainerStatuses
 	own := [2][]corev1.ContainerStatus{only(statuses, template.Containers), only(p.Status.InitContainerStatuses, template.InitContainers)}
@@ -165,15 +166,15 @@ func (p Pod) HasStarted() bool {
 	return p.Status.Phase == corev1.PodRunning && len(p.Status.ContainerStatuses) == 0
 }
 
-// wasNeverMade reports whether a container that is reported to have ended was never made. A kubelet that ends a pod reports each container that it does not
-// find as lost, even one whose image it was still pulling.
+// wasNeverMade reports whether a container that is reported to have ended was never made. A kubelet that ends a pod reports each container that it
+// does not find as lost, even one whose image it was still pulling.
 func wasNeverMade(c *corev1.ContainerStatus) bool {
 	t := c.State.Terminated
 	return t != nil && t.Reason == notFound && c.ContainerID == "" && c.LastTerminationState.Terminated == nil && c.RestartCount == 0
 }
 
-// HasRun reports whether code of the template runs in the pod, or has run, as far as is known. In contrast to HasStarted, a program that the node cannot
-// execute has not run.
+// HasRun reports whether code of the template runs in the pod, or has run, as far as is known. In contrast to HasStarted, a program that the node
+// cannot execute has not run.
 func (p Pod) HasRun() bool {
 	ran := func(t *corev1.ContainerStateTerminated) bool { return t != nil && !slices.Contains(starts, t.Reason) }
 	for _, statuses := range p.own() {
@@ -186,8 +187,8 @@ func (p Pod) HasRun() bool {
 	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodRunning && len(p.Status.ContainerStatuses) == 0
 }
 
-// StillRunsSentence tells of a pod in which one of the template's containers has ended and another one runs. The replica is finished only when the last has
-// ended. It returns "" for other pods.
+// StillRunsSentence tells of a pod in which one of the template's containers has ended and another one runs. The replica is finished only when the
+// last has ended. It returns "" for other pods.
 func (p Pod) StillRunsSentence() string {
 	if !p.anyTerminated() {
 		return ""

@@ -56,15 +56,15 @@ func (p Pod) endedByDeadline() bool {
 	}
 }
 
-// wasOverItsLimit reports whether the kubelet has evicted the pod because it went over a limit of its own, for an emptyDir or for ephemeral storage. Other
-// evictions do not look like this. An eviction to help the node, whoever asked for it, has the condition DisruptionTarget. A node that is short of disk
-// or memory rejects pods before their code has started.
+// wasOverItsLimit reports whether the kubelet has evicted the pod because it went over a limit of its own, for an emptyDir or for ephemeral storage.
+// Other evictions do not look like this. An eviction to help the node, whoever asked for it, has the condition DisruptionTarget. A node that is short
+// of disk or memory rejects pods before their code has started.
 func (p Pod) wasOverItsLimit() bool {
 	return p.Status.Reason == "Evicted" && p.Status.Phase == corev1.PodFailed && disruptionTarget(p.Pod) == nil && p.HasStarted()
 }
 
-// endedByItself reports whether a pod that succeeded had done so before anyone asked for its deletion. Code that is asked to stop often saves its state
-// and exits with 0, and that is no success. These show it, in this order:
+// endedByItself reports whether a pod that succeeded had done so before anyone asked for its deletion. Code that is asked to stop often saves its
+// state and exits with 0, and that is no success. These show it, in this order:
 //   - The times of both. But they may lie in one second, or be unknown; or no grace period is left (see askedToStop).
 //   - A mark: only a pod that had not finished gets one.
 //   - The condition DisruptionTarget, if it is older than the end.
@@ -88,8 +88,8 @@ func (p Pod) endedByItself() bool {
 	}
 }
 
-// awaitsPhase reports whether to wait for the phase of a pod whose containers have all exited with 0. A kubelet may have asked its code to stop, and it
-// says so only with the phase.
+// awaitsPhase reports whether to wait for the phase of a pod whose containers have all exited with 0. A kubelet may have asked its code to stop, and
+// it says so only with the phase.
 //
 // It is not waited for if something else still runs in the pod, because it would never come. It is not waited for either if a marked pod is being
 // deleted. Now the times show whether the code ended before. Later, without a grace period, the mark would hide that.
@@ -98,8 +98,8 @@ func (p Pod) awaitsPhase() bool {
 	return !IsOver(p.Pod) && !p.othersRun() && !hides
 }
 
-// disruptionTarget returns the condition by which Kubernetes says that it is about to end the pod; nil without it. It is set even if a pod is evicted that
-// has finished, so its time matters.
+// disruptionTarget returns the condition by which Kubernetes says that it is about to end the pod; nil without it. It is set even if a pod is evicted
+// that has finished, so its time matters.
 func disruptionTarget(pod *corev1.Pod) *corev1.PodCondition {
 	if c := condition(pod, corev1.DisruptionTarget); c != nil && c.Status == corev1.ConditionTrue {
 		return c
@@ -107,8 +107,8 @@ func disruptionTarget(pod *corev1.Pod) *corev1.PodCondition {
 	return nil
 }
 
-// endedByKubelet reports whether the kubelet has told the code of a pod to stop: it evicts or preempts the pod, or its node shuts down. If the code saves
-// its state then and exits with 0, the kubelet calls the pod Succeeded.
+// endedByKubelet reports whether the kubelet has told the code of a pod to stop: it evicts or preempts the pod, or its node shuts down. If the code
+// saves its state then and exits with 0, the kubelet calls the pod Succeeded.
 //
 // If nothing else ran in the pod, the kubelet has ended the code. Code that ends by itself ends such a pod at once. If something else did, the code
 // may have ended by itself before, and the kubelet has ended the rest. Then the times decide.
@@ -129,8 +129,9 @@ func (p Pod) ranOn(decided time.Time) bool {
 	return slices.ContainsFunc(p.Status.ContainerStatuses, later) || slices.ContainsFunc(p.Status.InitContainerStatuses, later)
 }
 
-// mayBeEndingSince returns since when Kubernetes may have been ending a pod, by its condition DisruptionTarget. Mostly that is the time of the condition. But a
-// kubelet sets this condition only when the containers have ended. Code with the exit code of a kill signal was told to stop up to a grace period earlier.
+// mayBeEndingSince returns since when Kubernetes may have been ending a pod, by its condition DisruptionTarget. Mostly that is the time of the
+// condition. But a kubelet sets this condition only when the containers have ended. Code with the exit code of a kill signal was told to stop up to a
+// grace period earlier.
 func (p Pod) mayBeEndingSince(target *corev1.PodCondition) time.Time {
 	at := target.LastTransitionTime.Time
 	if e := p.exit(); target.Reason == corev1.PodReasonTerminationByKubelet && e != nil && e.endedByKillSignal() {
@@ -140,8 +141,8 @@ func (p Pod) mayBeEndingSince(target *corev1.PodCondition) time.Time {
 }
 
 // failedByItself reports whether the code of a pod that failed had done so before anyone asked for its deletion. If neither the times nor a mark show
-// that, the exit code does. Code that is told to stop, and does not handle the signal, exits with 137 or 143. Any other code is a failure of its own. It must be
-// counted even if somebody deletes the pod before the operator has seen it.
+// that, the exit code does. Code that is told to stop, and does not handle the signal, exits with 137 or 143. Any other code is a failure of its own.
+// It must be counted even if somebody deletes the pod before the operator has seen it.
 func (p Pod) failedByItself() bool {
 	pod := p.Pod
 	asked, deleting := askedToStop(pod)
@@ -162,8 +163,8 @@ func (p Pod) failedByItself() bool {
 
 // LacksMark reports whether a pod that somebody deletes still needs its mark, because it has not finished. A pod whose code failed before the deletion
 // gets none, even if its phase does not tell the failure yet. That happens to a container that restarts in place, which is not started again then. It
-// also happens to an init container, whose end a kubelet may tell before the phase. Nor does a pod get one whose main container had ended before. If both
-// fall into one second, a success counts, and a mark would hide that.
+// also happens to an init container, whose end a kubelet may tell before the phase. Nor does a pod get one whose main container had ended before. If
+// both fall into one second, a success counts, and a mark would hide that.
 func (p Pod) LacksMark() bool {
 	hadEnded := (p.mainEnd() != nil || p.allTerminated() && p.exit() != nil || p.initHasFailed()) && p.failedByItself() || p.MainHasSucceeded() && p.endedByItself()
 	return !hadEnded && !HasMark(p.Pod, v1beta1.AnnotationDisrupted) && !HasMark(p.Pod, v1beta1.AnnotationStopped)

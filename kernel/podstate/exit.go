@@ -23,8 +23,8 @@ type exit struct {
 	began     time.Time
 }
 
-// inventedReasons are the reasons that a node gives for a container of whose end it knows nothing. Such an exit code is made up: no code exited with it.
-// The first reason is the kubelet's. The second is containerd's, with code 255, after a power failure or a crash of its own.
+// inventedReasons are the reasons that a node gives for a container of whose end it knows nothing. Such an exit code is made up: no code exited with
+// it. The first reason is the kubelet's. The second is containerd's, with code 255, after a power failure or a crash of its own.
 var inventedReasons = []string{notFound, "Unknown"}
 
 // notFound is the kubelet's reason for a container that ran and that it cannot find any more.
@@ -34,8 +34,8 @@ func isInvented(t *corev1.ContainerStateTerminated) bool {
 	return slices.Contains(inventedReasons, t.Reason)
 }
 
-// exit returns how the container ended whose end made the replica fail; nil if no code of the user has failed. It is the main container, if one is named
-// and has ended. Else it is the first container with an exit code other than 0; init containers come last.
+// exit returns how the container ended whose end made the replica fail; nil if no code of the user has failed. It is the main container, if one is
+// named and has ended. Else it is the first container with an exit code other than 0; init containers come last.
 func (p Pod) exit() *exit {
 	if s := p.statusOf(p.main()); s != nil && s.State.Terminated != nil {
 		return exitOf(*s)
@@ -91,8 +91,8 @@ func Code(code int32) string {
 	return strconv.Itoa(int(code))
 }
 
-// endedByKillSignal reports whether code has the exit code of an unhandled SIGTERM or SIGKILL. A container that ran out of memory exits with 137, too, but
-// its reason is OOMKilled. If it runs on without the killed process, the reason stays, and a later 143 still stands for SIGTERM.
+// endedByKillSignal reports whether code has the exit code of an unhandled SIGTERM or SIGKILL. A container that ran out of memory exits with 137,
+// too, but its reason is OOMKilled. If it runs on without the killed process, the reason stays, and a later 143 still stands for SIGTERM.
 func (e *exit) endedByKillSignal() bool {
 	return e != nil && (e.code == ExitSIGTERM || e.code == killed && e.reason != oomKilled)
 }

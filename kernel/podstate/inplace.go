@@ -10,8 +10,9 @@ import (
 	"github.com/genericjob/genericjob/apis/inplace"
 )
 
-// The ends of a container that restarts in place. A kubelet tells them by three fields: RestartCount, State and LastTerminationState (LastState below). What
-// they mean also depends on the pod. Each function of this file answers one question about them. This is how they answer if the order is of this attempt:
+// The ends of a container that restarts in place. A kubelet tells them by three fields: RestartCount, State and LastTerminationState (LastState
+// below). What they mean also depends on the pod. Each function of this file answers one question about them. This is how they answer if the order is
+// of this attempt:
 //
 //	RestartCount  State      LastState  the pod     Exits  lastExit   so the pod is  once they are counted
 //	0             runs       -          lives       0      none       Alive          Alive
@@ -32,8 +33,8 @@ import (
 //	1             lost       failed     lives       1      State      FailedInPod    Stranded
 //	1             lost       failed     is deleted  1      LastState  FailedInPod    Terminating
 //
-// A container that "failed" has exited with another code than 0, and one that was "killed" with that of SIGTERM or SIGKILL. One that was "lost" is not known to
-// its kubelet any more. Exits leaves out what may yet turn out to be an eviction. For the rest there are these functions:
+// A container that "failed" has exited with another code than 0, and one that was "killed" with that of SIGTERM or SIGKILL. One that was "lost" is
+// not known to its kubelet any more. Exits leaves out what may yet turn out to be an eviction. For the rest there are these functions:
 //
 //   - hasJustEnded: does the end in State count, though RestartCount does not have it? countsAlready: has RestartCount counted it already?
 //   - HasCounted and HasCountedLast: is the failure of the pod, or the last end, among the counted ones?
@@ -81,8 +82,8 @@ func (j Judge) ofObsolete(p Pod, r Replica) State {
 	}
 }
 
-// HasCounted reports whether the failure of a pod is one of the counted ends of its container that restarts in place. Exits is how many are counted. The
-// failure is one of them if the end was counted while other containers still ran, and the kubelet does not start the container again.
+// HasCounted reports whether the failure of a pod is one of the counted ends of its container that restarts in place. Exits is how many are counted.
+// The failure is one of them if the end was counted while other containers still ran, and the kubelet does not start the container again.
 func (p Pod) HasCounted(exits int) bool {
 	s := p.restarting()
 	return s != nil && s.State.Terminated != nil && s.State.Terminated.ExitCode != 0 && int(s.RestartCount) < exits
@@ -121,7 +122,8 @@ func (p Pod) Exits() int {
 }
 
 // countsAlready reports whether the restart count includes an end already, though the kubelet has not started the container again. It does so for a
-// container that the kubelet cannot find any more, unless the pod is being deleted. Source: convertToAPIContainerStatuses in pkg/kubelet of Kubernetes.
+// container that the kubelet cannot find any more, unless the pod is being deleted. Source: convertToAPIContainerStatuses in pkg/kubelet of
+// Kubernetes.
 func countsAlready(last *corev1.ContainerStateTerminated) bool { return last.Reason == notFound }
 
 // hasJustEnded reports whether the container that restarts in place has ended, and this end counts though the kubelet has not started it again.
@@ -163,8 +165,8 @@ func (p Pod) AtLastExit() Pod {
 	return Pod{p.withState(s.Name, corev1.ContainerState{Terminated: last}, s.LastTerminationState), p.Template}
 }
 
-// AtOwnEnd returns the pod as it was when its code last failed, if only a waiting wrapper has ended since. The exit code of such a wrapper says nothing of
-// the code.
+// AtOwnEnd returns the pod as it was when its code last failed, if only a waiting wrapper has ended since. The exit code of such a wrapper says
+// nothing of the code.
 func (p Pod) AtOwnEnd() Pod {
 	if !p.HasWaited() {
 		return p
@@ -201,8 +203,8 @@ func (p Pod) ExitsBeforeLoss() int {
 	return p.Exits() - 1
 }
 
-// AtExitBeforeLoss returns the pod as it was when the container that restarts in place failed, before its node lost it. If the node does not know that end
-// any more, the exit code is 255, which containerd uses for such ends, too.
+// AtExitBeforeLoss returns the pod as it was when the container that restarts in place failed, before its node lost it. If the node does not know
+// that end any more, the exit code is 255, which containerd uses for such ends, too.
 func (p Pod) AtExitBeforeLoss() Pod {
 	s := p.restarting()
 	before := &corev1.ContainerStateTerminated{ExitCode: 255, Reason: "Error"}
@@ -212,7 +214,8 @@ func (p Pod) AtExitBeforeLoss() Pod {
 	return Pod{p.withState(s.Name, corev1.ContainerState{Terminated: before}, corev1.ContainerState{}), p.Template}
 }
 
-// WithEnd returns the pod as if the end of its code, which its wrapper reports, had ended the container that restarts in place. A kubelet would tell it so.
+// WithEnd returns the pod as if the end of its code, which its wrapper reports, had ended the container that restarts in place. A kubelet would tell
+// it so.
 func (p Pod) WithEnd(end *inplace.End) *corev1.Pod {
 	s := p.restarting()
 	if s == nil || s.State.Running == nil {

@@ -17,8 +17,8 @@ type NotReadyNode struct {
 	Forced time.Time
 }
 
-// NotReadyNode returns since when the pod's node is not Ready, and what follows. It returns nil if the node is Ready, as far as the pod's conditions say:
-// the operator watches no nodes.
+// NotReadyNode returns since when the pod's node is not Ready, and what follows. It returns nil if the node is Ready, as far as the pod's conditions
+// say: the operator watches no nodes.
 func (j Judge) NotReadyNode(p Pod) *NotReadyNode {
 	since := lostSince(p.Pod)
 	if since.IsZero() {
@@ -31,8 +31,8 @@ func (j Judge) NotReadyNode(p Pod) *NotReadyNode {
 	return lost
 }
 
-// lostSince returns when the node controller said, in a pod's conditions, that its node is not Ready; zero if it did not. The controller sets the condition
-// Ready to False and leaves the rest as it was: no reason, and ContainersReady True. A kubelet that sets Ready to False gives a reason.
+// lostSince returns when the node controller said, in a pod's conditions, that its node is not Ready; zero if it did not. The controller sets the
+// condition Ready to False and leaves the rest as it was: no reason, and ContainersReady True. A kubelet that sets Ready to False gives a reason.
 // Source: MarkPodsNotReady in pkg/controller/util/node of Kubernetes.
 func lostSince(pod *corev1.Pod) time.Time {
 	ready, containers := condition(pod, corev1.PodReady), condition(pod, corev1.ContainersReady)
@@ -53,8 +53,8 @@ func showsNodeLoss(pod *corev1.Pod) bool {
 	return pod.Spec.NodeName != "" && (!lostSince(pod).IsZero() || target != nil && target.Reason == byTaint)
 }
 
-// deletedAt returns when Kubernetes deletes a pod whose node has been silent since a time; zero if the pod tolerates that without a limit. A trimmed pod has
-// its toleration only if showsNodeLoss is true for it.
+// deletedAt returns when Kubernetes deletes a pod whose node has been silent since a time; zero if the pod tolerates that without a limit. A trimmed
+// pod has its toleration only if showsNodeLoss is true for it.
 func deletedAt(pod *corev1.Pod, since time.Time) time.Time {
 	switch t := toleration(pod.Spec.Tolerations); {
 	case t == nil:
@@ -83,8 +83,8 @@ func (p Pod) HasLostItsNode() bool { return showsNodeLoss(p.Pod) || p.WasLostByN
 // LostSince returns when the node controller found that the pod's node was not Ready; zero if it did not.
 func (p Pod) LostSince() time.Time { return lostSince(p.Pod) }
 
-// WasLostByNode reports whether the node does not know how the container that restarts in place last ended, as after a reboot. Then that end was not the
-// code's.
+// WasLostByNode reports whether the node does not know how the container that restarts in place last ended, as after a reboot. Then that end was not
+// the code's.
 func (p Pod) WasLostByNode() bool {
 	last := p.lastExit()
 	return last != nil && isInvented(last)

@@ -37,8 +37,9 @@ func (p Pod) failure() string {
 	return fmt.Sprintf("Pod[%s] exited with error code %s%s%s", p.Name, Code(e.code), where, e.quote(&r)) + inBrackets(Unstartable(r)) + e.outOfMemory()
 }
 
-// outOfMemory tells that some process of the container ran out of memory, though the main process ended in another way. The main process may have ended
-// because of that; for example, because a worker of a data loader was killed. Or it may not: containerd keeps the reason as long as the container runs.
+// outOfMemory tells that some process of the container ran out of memory, though the main process ended in another way. The main process may have
+// ended because of that; for example, because a worker of a data loader was killed. Or it may not: containerd keeps the reason as long as the
+// container runs.
 func (e *exit) outOfMemory() string {
 	if e.reason != oomKilled {
 		return ""
@@ -49,8 +50,8 @@ func (e *exit) outOfMemory() string {
 // maxQuoted is how many bytes of a container's last words a sentence quotes.
 const maxQuoted = 160
 
-// quote says which process ended and how, and where in the user's code, by the container's last words. If they do not say it, it quotes their last line with
-// a letter or number in it. mpirun, for example, draws lines of dashes below its help.
+// quote says which process ended and how, and where in the user's code, by the container's last words. If they do not say it, it quotes their last
+// line with a letter or number in it. mpirun, for example, draws lines of dashes below its help.
 func (e *exit) quote(r *v1beta1.ReplicaFailure) string {
 	said := output.Read(e.words)
 	if sentence := said.Sentence(); sentence != "" {
@@ -68,8 +69,8 @@ func (e *exit) quote(r *v1beta1.ReplicaFailure) string {
 	return ""
 }
 
-// IsJustOutput reports whether the message of a failure is only the last output of the code, in which nothing says why the code ended. Such output may have
-// nothing to do with the end.
+// IsJustOutput reports whether the message of a failure is only the last output of the code, in which nothing says why the code ended. Such output
+// may have nothing to do with the end.
 func IsJustOutput(r *v1beta1.ReplicaFailure) bool {
 	switch {
 	case r.ExitCode == nil, !slices.Contains([]string{"", "Error", oomKilled}, r.Reason), IsHang(r), Unstartable(*r) != "":

@@ -20,8 +20,8 @@ type Node struct {
 	Assumed bool
 }
 
-// isLost reports whether nobody will report how a pod that is being deleted ended. Either its node does not answer, or it has no grace period left. Then
-// only our finalizer keeps the pod: it never had a node, or somebody deleted it by force.
+// isLost reports whether nobody will report how a pod that is being deleted ended. Either its node does not answer, or it has no grace period left.
+// Then only our finalizer keeps the pod: it never had a node, or somebody deleted it by force.
 func (j Judge) isLost(pod *corev1.Pod) bool {
 	if pod.DeletionTimestamp == nil {
 		return false
@@ -30,8 +30,8 @@ func (j Judge) isLost(pod *corev1.Pod) bool {
 	return j.IsOverdue(pod) || g != nil && *g == 0
 }
 
-// IsOverdue reports whether a Terminating pod must have a dead node. Either its node is known to be lost, or the pod hangs and its node is not known to
-// answer.
+// IsOverdue reports whether a Terminating pod must have a dead node. Either its node is known to be lost, or the pod hangs and its node is not known
+// to answer.
 func (j Judge) IsOverdue(pod *corev1.Pod) bool {
 	return j.isGivenUp(pod) || j.IsStuckTerminating(pod) && !j.Nodes[pod.Spec.NodeName].Answers
 }
@@ -57,16 +57,16 @@ func (j Judge) mayBeGivenUp(pod *corev1.Pod) bool {
 	return j.ForceReplaceAfter > 0 && pod.DeletionTimestamp != nil && !j.Now.Before(pod.DeletionTimestamp.Time) && showsNodeLoss(pod)
 }
 
-// isGivenUp reports whether there is nothing more to wait for in a Terminating pod. Its grace period is over, and a live look has shown that its node has
-// been silent for as long as the pod tolerates. A node that has answered since, or whose kubelet speaks, ends its pods itself.
+// isGivenUp reports whether there is nothing more to wait for in a Terminating pod. Its grace period is over, and a live look has shown that its node
+// has been silent for as long as the pod tolerates. A node that has answered since, or whose kubelet speaks, ends its pods itself.
 func (j Judge) isGivenUp(pod *corev1.Pod) bool {
 	since := j.Nodes[pod.Spec.NodeName].SilentSince
 	until := deletedAt(pod, since)
 	return j.mayBeGivenUp(pod) && !since.IsZero() && !until.IsZero() && !j.Now.Before(until)
 }
 
-// givenUpAt returns when a Terminating pod that tells of a lost node is given up, if the node stays silent; zero if it never is. A later look may show that
-// the node has been silent for less time.
+// givenUpAt returns when a Terminating pod that tells of a lost node is given up, if the node stays silent; zero if it never is. A later look may
+// show that the node has been silent for less time.
 func (j Judge) givenUpAt(pod *corev1.Pod) time.Time {
 	since := j.Nodes[pod.Spec.NodeName].SilentSince
 	if since.IsZero() {

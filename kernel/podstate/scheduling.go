@@ -109,8 +109,8 @@ func unplaced(pod *corev1.Pod) (reason, message string) {
 	return "", fmt.Sprintf("its pod is %s", pod.Status.Phase)
 }
 
-// claim says of the first ResourceClaim that a pod needs and may lack that it must be there, and what to check. A scheduler says nothing of a pod before all
-// its claims exist.
+// claim says of the first ResourceClaim that a pod needs and may lack that it must be there, and what to check. A scheduler says nothing of a pod
+// before all its claims exist.
 func claim(pod *corev1.Pod) string {
 	first := pod.Spec.ResourceClaims[0]
 	for _, c := range pod.Spec.ResourceClaims {

@@ -42,8 +42,8 @@ const (
 // GoesOn reports whether the pod stays in use, whether or not its code runs at the moment.
 func (s State) GoesOn() bool { return s == Alive || s == Behind || s == FailedInPod }
 
-// Pod is a pod with the template of its replica. Only the template's containers count: what admission adds to a pod (proxies, agents) neither decides nor
-// delays an outcome.
+// Pod is a pod with the template of its replica. Only the template's containers count: what admission adds to a pod (proxies, agents) neither decides
+// nor delays an outcome.
 type Pod struct {
 	*corev1.Pod
 	// Template is the replica's.
@@ -157,7 +157,8 @@ func IsToStop(pod *corev1.Pod, numbers *Numbers, modeGeneration int) bool {
 	return numbers.ModeGeneration < modeGeneration || HasMark(pod, v1beta1.AnnotationStopped)
 }
 
-// hasEnded reports whether a pod has ended, as far as anybody will ever know. A lost pod has if its main container had: what is reported of that decides.
+// hasEnded reports whether a pod has ended, as far as anybody will ever know. A lost pod has if its main container had: what is reported of that
+// decides.
 func (j Judge) hasEnded(p Pod) bool { return p.HasEnded() || p.mainHasEnded() && j.isLost(p.Pod) }
 
 // mayHaveWorked reports whether the pod has ended, and its replica has done its work, or has done it unless the phase will say otherwise.
@@ -219,8 +220,8 @@ func HasFinalizer(pod *corev1.Pod) bool {
 	return slices.Contains(pod.Finalizers, v1beta1.FinalizerTracking)
 }
 
-// HasMark reports whether the pod has a mark: AnnotationStopped if the operator stops it, AnnotationDisrupted if somebody else deletes it. Only a pod that
-// is not known to have finished gets a mark.
+// HasMark reports whether the pod has a mark: AnnotationStopped if the operator stops it, AnnotationDisrupted if somebody else deletes it. Only a pod
+// that is not known to have finished gets a mark.
 func HasMark(pod *corev1.Pod, mark string) bool {
 	_, ok := pod.Annotations[mark]
 	return ok
@@ -230,8 +231,8 @@ func HasMark(pod *corev1.Pod, mark string) bool {
 // hears of the deletion some time later, and allows two seconds more after a preStop hook.
 const killDelay = 5 * time.Second
 
-// Clears reports whether no code can run any more in a pod that is not wanted. If code still can, after is how long until it cannot; 0 if the pod is still
-// to be deleted.
+// Clears reports whether no code can run any more in a pod that is not wanted. If code still can, after is how long until it cannot; 0 if the pod is
+// still to be deleted.
 func (j Judge) Clears(p Pod) (clears bool, after time.Duration) {
 	switch {
 	case p.HasEnded():

@@ -19,12 +19,12 @@ const (
 	longestBackOff = 5 * time.Minute
 )
 
-// UntilStranded returns how long until a pod is stranded, if its container stays ended. It is 0 if the pod is stranded now, and negative if the container
-// has not ended.
+// UntilStranded returns how long until a pod is stranded, if its container stays ended. It is 0 if the pod is stranded now, and negative if the
+// container has not ended.
 //
-// A pod gets stranded when it loses its sandbox. The kubelet ends its containers then. With restartPolicy Never it makes no second sandbox and starts no
-// container again, and still it calls the pod Running. But an eviction looks the same at first, if other containers of the pod take their grace period
-// to end. So that is waited for, too.
+// A pod gets stranded when it loses its sandbox. The kubelet ends its containers then. With restartPolicy Never it makes no second sandbox and starts
+// no container again, and still it calls the pod Running. But an eviction looks the same at first, if other containers of the pod take their grace
+// period to end. So that is waited for, too.
 func (j Judge) UntilStranded(p Pod) time.Duration {
 	end, patience := p.endThatStays()
 	switch {
@@ -39,12 +39,12 @@ func (j Judge) UntilStranded(p Pod) time.Duration {
 	return max(0, end.FinishedAt.Add(patience).Sub(j.Now))
 }
 
-// IsStranded reports whether a pod is stranded. A pod is not stranded if only a container still runs in it that the template does not have. The operator
-// has the kubelet end such a container, and then the phase says how the pod ended.
+// IsStranded reports whether a pod is stranded. A pod is not stranded if only a container still runs in it that the template does not have. The
+// operator has the kubelet end such a container, and then the phase says how the pod ended.
 func (j Judge) IsStranded(p Pod) bool { return j.UntilStranded(p) == 0 && !p.OnlyAddedRun() }
 
-// endThatStays returns how the container that restarts in place has ended, and how long it may stay ended before the pod is stranded. It returns nil if
-// the container has not ended.
+// endThatStays returns how the container that restarts in place has ended, and how long it may stay ended before the pod is stranded. It returns nil
+// if the container has not ended.
 func (p Pod) endThatStays() (*corev1.ContainerStateTerminated, time.Duration) {
 	s := p.restarting()
 	if s == nil || !CanGoOn(p.Pod) {

@@ -12,8 +12,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/text"
 )
 
-// maxMessage is how many bytes a trimmed pod keeps of a message of the kubelet or the scheduler. Messages of the kubelet begin with what it tried, and end
-// with why that failed.
+// maxMessage is how many bytes a trimmed pod keeps of a message of the kubelet or the scheduler. Messages of the kubelet begin with what it tried,
+// and end with why that failed.
 const maxMessage = 256
 
 // maxRead is how many bytes are kept of what a container said last: what output.Read has found in it, and the end of the rest.
@@ -99,8 +99,8 @@ func trimConditions(pod *corev1.Pod) []corev1.PodCondition {
 	return kept
 }
 
-// isProbed reports whether a pod may be not Ready though its containers run. For other pods the condition says the same as the phase and the containers.
-// Among init containers only sidecars can have probes.
+// isProbed reports whether a pod may be not Ready though its containers run. For other pods the condition says the same as the phase and the
+// containers. Among init containers only sidecars can have probes.
 func isProbed(pod *corev1.Pod) bool {
 	by := func(c corev1.Container) bool { return c.ReadinessProbe != nil || c.StartupProbe != nil }
 	return len(pod.Spec.ReadinessGates) > 0 || slices.ContainsFunc(pod.Spec.Containers, by) || slices.ContainsFunc(pod.Spec.InitContainers, by)

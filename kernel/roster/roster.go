@@ -106,7 +106,8 @@ func (r *Roster) add(job *v1beta1.GenericJob, pod *corev1.Pod, m *podstate.Numbe
 }
 
 // ReplicaOf returns the replica of a pod that a job controls, if the pod has the name of one. Otherwise the operator did not make the pod, though it
-// claims the job as its controller; or somebody has edited its labels. The operator leaves such a pod alone, and only takes its finalizer off at the end.
+// claims the job as its controller; or somebody has edited its labels. The operator leaves such a pod alone, and only takes its finalizer off at the
+// end.
 func ReplicaOf(names spec.Names, pod *corev1.Pod) (replicaType string, rank int, ok bool) {
 	replicaType, rank = pod.Labels[v1beta1.LabelReplicaType], podstate.Number(pod, v1beta1.LabelReplicaRank)
 	ok = rank >= 0 && rank < spec.MaxReplicas && (names.Is(pod.Name, replicaType, rank) || names.Was(pod.Name, replicaType, rank))
@@ -134,8 +135,8 @@ func (r *Roster) Replicas() iter.Seq2[*Type, int] {
 	}
 }
 
-// Pod returns the pod of a replica that has one. For others its Pod is nil. This and the questions below that take a rank need a pod, and panic without one,
-// if they do not say otherwise.
+// Pod returns the pod of a replica that has one. For others its Pod is nil. This and the questions below that take a rank need a pod, and panic
+// without one, if they do not say otherwise.
 func (t *Type) Pod(rank int) podstate.Pod {
 	return podstate.Pod{Pod: t.Pods[rank], Template: &t.Template}
 }
@@ -212,8 +213,8 @@ func (r *Roster) HasPods() bool {
 	return slices.ContainsFunc(r.Types, func(t Type) bool { return slices.ContainsFunc(t.Pods, func(p *corev1.Pod) bool { return p != nil }) })
 }
 
-// HasPodsThatMustGo reports whether pods exist that are to be replaced, or were scaled away. Until is the time after which that changes by itself; 0 if it
-// does not. A pod of an auxiliary type counts only as long as its code may run. The members of the next attempt must not meet there.
+// HasPodsThatMustGo reports whether pods exist that are to be replaced, or were scaled away. Until is the time after which that changes by itself; 0
+// if it does not. A pod of an auxiliary type counts only as long as its code may run. The members of the next attempt must not meet there.
 func (r *Roster) HasPodsThatMustGo() (has bool, until time.Duration) {
 	if slices.ContainsFunc(r.ScaledDown, func(s ScaledDownPod) bool {
 		a := r.ledger.Account(s.Type)

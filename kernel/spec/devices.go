@@ -34,7 +34,8 @@ func isDevice(name corev1.ResourceName) bool {
 	return false
 }
 
-// MostDevices is how many accelerators a job asks for at most, so far as its time is weighted by them. Its sums can be stored then for a hundred years.
+// MostDevices is how many accelerators a job asks for at most, so far as its time is weighted by them. Its sums can be stored then for a hundred
+// years.
 const MostDevices = math.MaxInt32
 
 // Devices returns how many accelerators a pod asks for, as extended resources. What a resource claim asks for is not among them.

@@ -8,8 +8,8 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// PodsHash returns a hash of the fields that pods are made from and that users may edit, without a pause, before code has started. It leaves out the numbers
-// of replicas, because existing pods keep their variables when a job is scaled.
+// PodsHash returns a hash of the fields that pods are made from and that users may edit, without a pause, before code has started. It leaves out the
+// numbers of replicas, because existing pods keep their variables when a job is scaled.
 func PodsHash(job *v1beta1.GenericJob) string {
 	types := make([]v1beta1.ReplicaSpec, len(job.Spec.ReplicaSpecs))
 	for i := range types {
@@ -17,8 +17,8 @@ func PodsHash(job *v1beta1.GenericJob) string {
 		types[i].Replicas, types[i].StartPolicy = nil, ""
 	}
 	parts := []any{types, job.Spec.Service, job.Spec.Heartbeat}
-	// Later fields are appended only if they are set. So the hash of other jobs is still that of operators without the field. These two have different JSON.
-	// Append the next field with its name, as []any{"name", value}: otherwise two fields of equal JSON would have the same hash.
+	// Later fields are appended only if they are set. So the hash of other jobs is still that of operators without the field. These two have different
+	// JSON. Append the next field with its name, as []any{"name", value}: otherwise two fields of equal JSON would have the same hash.
 	if job.Spec.NodeLost != nil {
 		parts = append(parts, job.Spec.NodeLost)
 	}

@@ -9,7 +9,8 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// Main returns the index of the container that trains: the one that the annotation names, or else the template's only one. It is -1 if neither is there.
+// Main returns the index of the container that trains: the one that the annotation names, or else the template's only one. It is -1 if neither is
+// there.
 func Main(template *corev1.PodTemplateSpec) int {
 	list := template.Spec.Containers
 	if name, ok := template.Annotations[v1beta1.AnnotationDefaultContainer]; ok {

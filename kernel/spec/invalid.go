@@ -15,8 +15,8 @@ import (
 // mostProblems is how many mistakes are told at once.
 const mostProblems = 5
 
-// Invalid says what is wrong with the spec that the CRD's validation cannot find, and how to correct it; "" if nothing is. It names all mistakes, up to
-// mostProblems. Expander e is for the variables in templates. It may be nil if templates, which may be large, need not be looked at.
+// Invalid says what is wrong with the spec that the CRD's validation cannot find, and how to correct it; "" if nothing is. It names all mistakes, up
+// to mostProblems. Expander e is for the variables in templates. It may be nil if templates, which may be large, need not be looked at.
 func Invalid(job *v1beta1.GenericJob, types []ReplicaType, e *Expander) string {
 	if problem := invalidTypes(job, types); problem != "" {
 		return problem // the rest is about types
@@ -33,7 +33,8 @@ func Invalid(job *v1beta1.GenericJob, types []ReplicaType, e *Expander) string {
 	return strings.Join(problems, "; ") + more
 }
 
-// invalidTypes checks numbers and names of types. It repeats checks of the CRD, for clusters whose CRD lacks them: pods with wrong names could not be created.
+// invalidTypes checks numbers and names of types. It repeats checks of the CRD, for clusters whose CRD lacks them: pods with wrong names could not be
+// created.
 func invalidTypes(job *v1beta1.GenericJob, types []ReplicaType) string {
 	if len(types) == 0 {
 		return "spec.replicaSpecs is empty: give at least one replica spec"
@@ -78,8 +79,8 @@ func invalidRules(types []ReplicaType, field string, list []v1beta1.FinishRule) 
 	return problems
 }
 
-// invalidFailurePolicy finds types in rules that the job does not have, or whose failures no rule judges. Such a rule would never match, and nobody would
-// notice.
+// invalidFailurePolicy finds types in rules that the job does not have, or whose failures no rule judges. Such a rule would never match, and nobody
+// would notice.
 func invalidFailurePolicy(types []ReplicaType, p *v1beta1.FailurePolicy) (problems []string) {
 	if p == nil {
 		return nil

@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// A misspelt variable would reach the command unchanged, and a job might succeed with wrong results. So a name that only looks like a variable is reported as
-// a mistake.
+// A misspelt variable would reach the command unchanged, and a job might succeed with wrong results. So a name that only looks like a variable is
+// reported as a mistake.
 
 // likeVariable matches names that begin like a variable with brackets or dots, in singular or plural.
 var likeVariable = regexp.MustCompile(`^(?i:replicas?|services?|onranks?|var)[\[.]`)

@@ -41,8 +41,8 @@ func (n Names) Is(name, replicaType string, rank int) bool {
 	return isName(name, n.base, replicaType, rank)
 }
 
-// Was reports whether a name is the one that Pod would make with the other value of spec.podNames. Users may edit spec.podNames in a pause, and pods from
-// before must not be left behind with our finalizer.
+// Was reports whether a name is the one that Pod would make with the other value of spec.podNames. Users may edit spec.podNames in a pause, and pods
+// from before must not be left behind with our finalizer.
 func (n Names) Was(name, replicaType string, rank int) bool {
 	return isName(name, base(n.job, n.job.Spec.PodNames != v1beta1.PodNamesPlain), replicaType, rank)
 }

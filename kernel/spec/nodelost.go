@@ -12,8 +12,8 @@ import (
 var lossTaints = []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable}
 
 // WithNodeLost puts tolerations before those of a template. By them pods wait for a node that is not Ready as long as the job says, or else the
-// operator's setting. A setting of 0 says nothing. A toleration of the template that names such a taint stays what decides. One without a key would too, if it
-// came first: Kubernetes takes the first that applies.
+// operator's setting. A setting of 0 says nothing. A toleration of the template that names such a taint stays what decides. One without a key would
+// too, if it came first: Kubernetes takes the first that applies.
 func WithNodeLost(template []corev1.Toleration, job *v1beta1.GenericJob, setting time.Duration) []corev1.Toleration {
 	seconds := int64((max(0, setting) + time.Second - 1) / time.Second)
 	if n := job.Spec.NodeLost; n != nil {

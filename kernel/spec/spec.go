@@ -1,6 +1,6 @@
 // Package spec reads a job's spec: its replica types with their defaults, the names of its objects, and the variables in its templates. It also finds
-// mistakes that the CRD cannot find. It reads neither pods nor, with few exceptions, statuses. Defaults are here and not in the stored object, which keeps
-// only what its author wrote.
+// mistakes that the CRD cannot find. It reads neither pods nor, with few exceptions, statuses. Defaults are here and not in the stored object, which
+// keeps only what its author wrote.
 //
 // Begin with ReplicaType, then invalid.go and variables.go.
 package spec
@@ -39,9 +39,9 @@ func (t ReplicaType) StartsAtOnce() bool {
 	return t.ReplicaSpec == nil || t.StartPolicy == "" || t.StartPolicy == v1beta1.StartAtOnce
 }
 
-// ReplicaTypes returns the replica types of a job, in the order of its spec. If keep is set, a type keeps each rank that success and failure rules name,
-// even if it was scaled down. Without such a rank a rule could never hold. Set keep for a job that runs. Before a job starts or resumes, Invalid
-// looks at its rules, and they change only in a pause.
+// ReplicaTypes returns the replica types of a job, in the order of its spec. If keep is set, a type keeps each rank that success and failure rules
+// name, even if it was scaled down. Without such a rank a rule could never hold. Set keep for a job that runs. Before a job starts or resumes,
+// Invalid looks at its rules, and they change only in a pause.
 func ReplicaTypes(job *v1beta1.GenericJob, keep bool) []ReplicaType {
 	number := Replicas
 	if keep {
@@ -65,8 +65,8 @@ func OfType(job *v1beta1.GenericJob, replicaType string) *v1beta1.ReplicaSpec {
 	return nil
 }
 
-// Kept returns the number of replicas of a type that a started job has. It is what the job asks for, or more if its rules name a higher rank. What makes,
-// names or asks pods uses this number, or N of its account, which is the same. Before the start, such a rule is a mistake.
+// Kept returns the number of replicas of a type that a started job has. It is what the job asks for, or more if its rules name a higher rank. What
+// makes, names or asks pods uses this number, or N of its account, which is the same. Before the start, such a rule is a mistake.
 func Kept(job *v1beta1.GenericJob, r *v1beta1.ReplicaSpec) int {
 	n := Replicas(job, r)
 	for _, rules := range [][]v1beta1.FinishRule{job.Spec.SuccessRules, job.Spec.FailureRules} {
@@ -81,7 +81,8 @@ func Kept(job *v1beta1.GenericJob, r *v1beta1.ReplicaSpec) int {
 	return n
 }
 
-// Replicas returns the number of replicas that a job asks for of one of its types. Use it to judge what is asked. A started job may keep more: see Kept.
+// Replicas returns the number of replicas that a job asks for of one of its types. Use it to judge what is asked. A started job may keep more: see
+// Kept.
 func Replicas(job *v1beta1.GenericJob, r *v1beta1.ReplicaSpec) int {
 	switch all := job.Spec.Replicas; {
 	case all != nil && len(job.Spec.ReplicaSpecs) == 1:

@@ -6,7 +6,8 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// StepLine returns how the code of a job tells steps that can be compared; nil if it does not. Two presets tell rounds over the data, within which a job may move.
+// StepLine returns how the code of a job tells steps that can be compared; nil if it does not. Two presets tell rounds over the data, within which a
+// job may move.
 func StepLine(s *v1beta1.GenericJobSpec) *ProgressLine {
 	line := Progress(s)
 	if line == nil || !strings.Contains(line.Pattern, "<step>") {

@@ -79,8 +79,8 @@ func NewExpander(job *v1beta1.GenericJob, begun bool) *Expander {
 	return e
 }
 
-// FullNames returns an expander that writes the name of one host with its domain. Names in a list of hosts stay short: with domains, a list of a thousand
-// replicas would be longer than a command may be.
+// FullNames returns an expander that writes the name of one host with its domain. Names in a list of hosts stay short: with domains, a list of a
+// thousand replicas would be longer than a command may be.
 func (e *Expander) FullNames(domain string) *Expander {
 	full := *e
 	full.suffix = "." + domain
@@ -97,7 +97,8 @@ var (
 	portVar     = regexp.MustCompile(`^service\.port\[(.*)\]$`)
 )
 
-// Expand replaces the variables in text. The second result holds the mistakes: variables that name something the job does not have, and how to correct them.
+// Expand replaces the variables in text. The second result holds the mistakes: variables that name something the job does not have, and how to
+// correct them.
 func (e *Expander) Expand(text string, r Replica) (string, []string) {
 	return e.expand(text, r, func(string) string { return "" })
 }

@@ -18,7 +18,8 @@ func OnLostNode(replicaType string, rank int) string {
 	return fmt.Sprintf("it does not answer, and replica %s-%d was there", replicaType, rank)
 }
 
-// avoidedEvents tell which nodes new pods avoid from now on. They also tell which nodes pods do not avoid, though the job has failed there often enough.
+// avoidedEvents tell which nodes new pods avoid from now on. They also tell which nodes pods do not avoid, though the job has failed there often
+// enough.
 func (w *writer) avoidedEvents() (list []Event) {
 	for _, n := range w.status.AvoidedNodes {
 		if !isAvoided(w.Job.Status.AvoidedNodes, n.Node) {

@@ -30,7 +30,8 @@ func NewEvent(warning bool, reason, message string) Event {
 	return Event{Warning: warning, Reason: text.Cut(reason, text.MaxReason), Message: text.Cut(message, text.Max)}
 }
 
-// events returns the events that the change of the status deserves. That the job has begun is no event if the same write says that it runs or has succeeded.
+// events returns the events that the change of the status deserves. That the job has begun is no event if the same write says that it runs or has
+// succeeded.
 func (w *writer) events() []Event {
 	var list []Event
 	isNews := w.status.Phase != v1beta1.JobRunning && w.status.Phase != v1beta1.JobSucceeded

@@ -22,8 +22,8 @@ type Failure struct {
 // maxFailures is how many failures a status keeps, as the CRD says.
 const maxFailures = 5
 
-// keepFailures keeps the last failures in the status. Of many in one reconcile it keeps the first, because the cause is among them. The last hang is kept,
-// too: later hangs of other replicas may belong to it (see kernel/hang.go).
+// keepFailures keeps the last failures in the status. Of many in one reconcile it keeps the first, because the cause is among them. The last hang is
+// kept, too: later hangs of other replicas may belong to it (see kernel/hang.go).
 func (w *writer) keepFailures() {
 	list := slices.Clone(w.status.Failures)
 	kept := slices.Clone(w.Failures[:min(len(w.Failures), maxFailures)])
@@ -54,8 +54,8 @@ func (w *writer) deriveFailure(v view) {
 	}
 }
 
-// forgetEarlierSpec removes from ReplicaFailure why a pod cannot start, if an edit has come since. The operator makes that pod again, perhaps after the
-// job has queued.
+// forgetEarlierSpec removes from ReplicaFailure why a pod cannot start, if an edit has come since. The operator makes that pod again, perhaps after
+// the job has queued.
 func (w *writer) forgetEarlierSpec() {
 	c := Condition(w.status.Conditions, v1beta1.ConditionReplicaFailure)
 	if !w.Ledger.IsEdited() || c == nil || c.Status != metav1.ConditionTrue || c.Reason == v1beta1.ReasonErrorInPod {

@@ -34,8 +34,8 @@ func (w *writer) withSummary(why string) string {
 	return why
 }
 
-// reportFirstOfRestart has the restart of all replicas tell the first failure, if the recorded failure follows from that one. The first failure is then not
-// recorded itself: its container has ended, but its pod has not.
+// reportFirstOfRestart has the restart of all replicas tell the first failure, if the recorded failure follows from that one. The first failure is
+// then not recorded itself: its container has ended, but its pod has not.
 func (w *writer) reportFirstOfRestart() {
 	if len(w.Restarts) != 1 || !w.Ledger.RestartsTogether() || w.First.Follows != "" {
 		return

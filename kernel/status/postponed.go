@@ -14,8 +14,8 @@ import (
 
 // Two kinds of news wait before they are written.
 //
-// A change that only refreshes the view of the pods waits until the last write is viewInterval old. In large jobs it waits longer, viewIntervalOfRow for
-// each row of the status, because the apiserver decodes and validates every row in each write.
+// A change that only refreshes the view of the pods waits until the last write is viewInterval old. In large jobs it waits longer, viewIntervalOfRow
+// for each row of the status, because the apiserver decodes and validates every row in each write.
 //
 // A success that decides nothing waits as long. Otherwise 500 pods that end within a second would cost a dozen writes of 500 rows. The pod keeps its
 // finalizer until its success is written. If the pod is being deleted, somebody waits for it, and the success is written at once.
@@ -28,15 +28,15 @@ const (
 // meanwhile. That saves every small job one of its few writes.
 //
 // This is safe because all pods that are created without a status are alike. They are of attempt 0, mode Immediate, mode generation 0, and the first
-// generation of the spec. If the spec has been edited since, the first status is not postponed, and begins mode generation 1. The reason is that pods of
-// mode generation 0 may exist that no cache shows yet.
+// generation of the spec. If the spec has been edited since, the first status is not postponed, and begins mode generation 1. The reason is that pods
+// of mode generation 0 may exist that no cache shows yet.
 
-// firstStatusWithin is how old a job may become without a status: viewInterval, and a second because creationTimestamp has whole seconds. If the clocks of
-// operator and apiserver differ by more, nothing is postponed.
+// firstStatusWithin is how old a job may become without a status: viewInterval, and a second because creationTimestamp has whole seconds. If the
+// clocks of operator and apiserver differ by more, nothing is postponed.
 const firstStatusWithin = viewInterval + time.Second
 
-// mostReplicas is the number of replicas up to which the first status waits. Creating the pods of a much larger job takes longer than firstStatusWithin, and
-// one write more does not matter to it.
+// mostReplicas is the number of replicas up to which the first status waits. Creating the pods of a much larger job takes longer than
+// firstStatusWithin, and one write more does not matter to it.
 const mostReplicas = 100
 
 // PostponedFor returns how long the write of the status s may be postponed; 0 if s has anything that must be written now.
@@ -72,8 +72,9 @@ func untilView(f Findings) time.Duration {
 	return max(wait, 0)
 }
 
-// essence returns the parts of a status that must be written at once. It leaves out what merely shows the pods at the moment, and what time was spent on.
-// It also leaves out successes, because only what they decide is essential, and how many failures followed the first one. The result shares memory with s.
+// essence returns the parts of a status that must be written at once. It leaves out what merely shows the pods at the moment, and what time was spent
+// on. It also leaves out successes, because only what they decide is essential, and how many failures followed the first one. The result shares
+// memory with s.
 func essence(s *v1beta1.GenericJobStatus) v1beta1.GenericJobStatus {
 	out := *s
 	out.Aggregate = v1beta1.Aggregate{}

@@ -77,7 +77,8 @@ func sameContainer(a, b v1beta1.ContainerStatus) bool {
 	return a.Name == b.Name && a.State == b.State && ptr.Equal(a.ExitCode, b.ExitCode)
 }
 
-// WithoutRows returns a status without the rows of replicas. It is written if the apiserver refuses the status because it is too large together with the spec.
+// WithoutRows returns a status without the rows of replicas. It is written if the apiserver refuses the status because it is too large together with
+// the spec.
 func WithoutRows(s *v1beta1.GenericJobStatus) v1beta1.GenericJobStatus {
 	out := *s.DeepCopy()
 	out.RowsOmitted = true

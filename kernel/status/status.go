@@ -1,5 +1,5 @@
-// Package status tells users what became of a job: phase, conditions, rows, counts and events, in words. It reads the ledger, the verdict and the pods, and
-// decides nothing about them. It also says when the write of a status may be postponed.
+// Package status tells users what became of a job: phase, conditions, rows, counts and events, in words. It reads the ledger, the verdict and the
+// pods, and decides nothing about them. It also says when the write of a status may be postponed.
 //
 // What it tells is true when it is written. That holds for the pods as this reconcile saw them, and for the ledger that is written with it. A status
 // without news is equal to the stored one.
@@ -98,8 +98,8 @@ func Of(f Findings) (s v1beta1.GenericJobStatus, events []Event, news bool) {
 	return w.close()
 }
 
-// Unreadable makes the status of a job whose ledger cannot be read: it tells the problem and its remedy. Nothing else is safe for such a job, because somebody
-// has changed the ledger, or another build of the operator wrote it.
+// Unreadable makes the status of a job whose ledger cannot be read: it tells the problem and its remedy. Nothing else is safe for such a job, because
+// somebody has changed the ledger, or another build of the operator wrote it.
 func Unreadable(job *v1beta1.GenericJob, problem, remedy string, now time.Time) (s v1beta1.GenericJobStatus, events []Event, news bool) {
 	p := &writer{Findings: Findings{Job: job, Now: now}, status: copyOf(&job.Status)}
 	if p.status.CompletionTime == nil { // final is final
@@ -137,11 +137,6 @@ func copyOf(s *v1beta1.GenericJobStatus) v1beta1.GenericJobStatus {
 	return out
 }
 
-// unfinishedPhases are those of jobs that have not finished.
-var unfinishedPhases = []v1beta1.JobPhase{
-	v1beta1.JobPending, v1beta1.JobRunning, v1beta1.JobPaused, v1beta1.JobResuming, v1beta1.JobUnknown,
-}
-
 // derivePhase derives the phase of a job that has not finished from its pods. The phase stays Running while replicas are replaced: the counts and the
 // condition Running show that.
 func (w *writer) derivePhase() {
@@ -150,7 +145,7 @@ func (w *writer) derivePhase() {
 	}
 	running, gone := w.unfinishedPods()
 	phase := &w.status.Phase
-	if !slices.Contains(unfinishedPhases, *phase) {
+	if !slices.Contains(v1beta1.UnfinishedPhases(), *phase) {
 		*phase = "" // there is none yet, or somebody has written an unknown one
 	}
 	switch course := w.Verdict.Course; {
@@ -176,7 +171,8 @@ func (w *writer) stopPhase(gone bool) {
 	}
 }
 
-// unfinishedPods reports whether all replicas that have not finished run, and whether all their pods are gone, and those of ranks that were scaled away.
+// unfinishedPods reports whether all replicas that have not finished run, and whether all their pods are gone, and those of ranks that were scaled
+// away.
 func (w *writer) unfinishedPods() (running, gone bool) {
 	running, gone = true, len(w.Roster.ScaledDown) == 0
 	for t, rank := range w.Roster.Replicas() {

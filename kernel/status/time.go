@@ -7,8 +7,8 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// setGoodput sets the share of the job's time that was productive until now. That time passes is no news, so this is set only in a status that is written
-// anyway.
+// setGoodput sets the share of the job's time that was productive until now. That time passes is no news, so this is set only in a status that is
+// written anyway.
 func (w *writer) setGoodput() {
 	if w.status.Time == nil {
 		return

@@ -14,8 +14,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/verdict"
 )
 
-// maxRows is the number of replicas up to which each has a row in the status. In larger jobs only replicas that need attention have rows, so that the status
-// stays far below the largest size that etcd takes.
+// maxRows is the number of replicas up to which each has a row in the status. In larger jobs only replicas that need attention have rows, so that the
+// status stays far below the largest size that etcd takes.
 const maxRows = 1000
 
 // maxContainerRows is the number of containers that are shown in all rows together.
@@ -88,7 +88,8 @@ func (w *writer) runningOf(unfinished int) string {
 	}
 }
 
-// replicaPhase returns the phase of a replica in the status. The ledger goes before the pod: a replica that has succeeded stays succeeded when its pod is gone.
+// replicaPhase returns the phase of a replica in the status. The ledger goes before the pod: a replica that has succeeded stays succeeded when its
+// pod is gone.
 func (w *writer) replicaPhase(t *roster.Type, rank int, pod *corev1.Pod) v1beta1.ReplicaPhase {
 	none := w.noPodFollows()
 	switch {

@@ -15,8 +15,9 @@ import (
 // longestQuote is how many bytes of a name are quoted: a template may have a name of any length.
 const longestQuote = 100
 
-// warnings are events about fields that have no effect. All warnings of one reason are one event, because Kubernetes would count several as one. They come
-// with the first status, so once in the life of a job. A job that was compiled from another object has none: whoever compiled it tells the author of that.
+// warnings are events about fields that have no effect. All warnings of one reason are one event, because Kubernetes would count several as one. They
+// come with the first status, so once in the life of a job. A job that was compiled from another object has none: whoever compiled it tells the
+// author of that.
 func (w *writer) warnings() []Event {
 	if w.Job.Status.LastUpdateTime != nil || metav1.GetControllerOf(w.Job) != nil {
 		return nil

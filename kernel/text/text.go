@@ -10,7 +10,8 @@ import (
 // MaxWords is how many bytes of the last words of a container are kept.
 const MaxWords = 256
 
-// Max is how many bytes the message of a condition may have. A message may quote what a user wrote, and the apiserver refuses a status that is too large.
+// Max is how many bytes the message of a condition may have. A message may quote what a user wrote, and the apiserver refuses a status that is too
+// large.
 const Max = 2000
 
 // MaxReason is how many bytes Kubernetes allows in the reason of an event.

@@ -1,5 +1,5 @@
-// Package verdict has the type of the rules' answer: what is to become of a job. The rules give the verdict, later stages of Plan carry it out, and the status
-// tells it. So this package is below all of them.
+// Package verdict has the type of the rules' answer: what is to become of a job. The rules give the verdict, later stages of Plan carry it out, and
+// the status tells it. So this package is below all of them.
 package verdict
 
 import "time"
@@ -24,8 +24,8 @@ type Verdict struct {
 	Course  Course
 	Reason  string // of conditions and events
 	Message string
-	// ByFailure says that the job ends because replicas failed. Set it in each rule that fails the job for its replicas. Then the status adds to Message what
-	// failed. Message only has what there is to say of the rule, or is "". The time since the failure counts as lost (lossOf in kernel/time.go).
+	// ByFailure says that the job ends because replicas failed. Set it in each rule that fails the job for its replicas. Then the status adds to Message
+	// what failed. Message only has what there is to say of the rule, or is "". The time since the failure counts as lost (lossOf in kernel/time.go).
 	ByFailure bool
 	// RecheckAfter is after what time the rule wants to be asked again, whatever other rules say. It is 0 if only a change can alter the rule's opinion.
 	RecheckAfter time.Duration

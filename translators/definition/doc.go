@@ -25,5 +25,6 @@
 //	  job.go                            a job of any kind
 //	  crd.go, narrower.go               the CRD of a kind that a definition brings, and what its next schema takes away
 //
-// Begin with definition.go, how a definition is read and checked. Then read compile.go, how a job is compiled, and status.go, how its status is mirrored.
+// Begin with definition.go, how a definition is read and checked. Then read compile.go, how a job is compiled, and status.go, how its status is
+// mirrored.
 package definition

@@ -113,12 +113,10 @@ func (d *Definition) completionTime(job *Job) *metav1.Time {
 	return some.CompletionTime
 }
 
-// tryStatus writes the status of a job in each phase, without and with all that a state may hold, and reads the phase back. The state of a large job has
-// all but rows.
+// tryStatus writes the status of a job in each phase, without and with all that a state may hold, and reads the phase back. The state of a large job
+// has all but rows.
 func (d *Definition) tryStatus(r *reader) {
-	for _, phase := range []v1beta1.JobPhase{
-		v1beta1.JobPending, v1beta1.JobRunning, v1beta1.JobPaused, v1beta1.JobResuming, v1beta1.JobSucceeded, v1beta1.JobFailed, v1beta1.JobUnknown,
-	} {
+	for _, phase := range v1beta1.JobPhases() {
 		for i, state := range []*v1beta1.TrainingJobStatus{{}, filledState(), stateWithoutRows()} {
 			of := []string{", and has no more to tell", "", ", and so large that its tasks have no replicas"}[i]
 			state.Phase = phase

@@ -10,8 +10,8 @@ import (
 )
 
 // RendezvousConf returns what torchrun's --rdzv_conf should hold in a cluster, as <key>=<value>. Times are in seconds. torchrun's own values suit
-// machines that all run already. In a cluster a replica may come minutes after the others, when its node has started or its image is pulled. And agents
-// should not wait long for a replica that is lost. Elastic says that the number of replicas may change.
+// machines that all run already. In a cluster a replica may come minutes after the others, when its node has started or its image is pulled. And
+// agents should not wait long for a replica that is lost. Elastic says that the number of replicas may change.
 func RendezvousConf(elastic bool) []string {
 	conf := []string{"join_timeout=3600", "read_timeout=600"}
 	if elastic {
@@ -49,9 +49,9 @@ const (
 	attemptVariable        = "GENERICJOB_ATTEMPT"
 )
 
-// RunID returns a value for torchrun's --rdzv_id, made of the variables of RunVariables. A rendezvous that was closed stays closed, in an etcd for ever.
-// So the ID must differ from that of any other job of the same name, and after each pause. If a restart replaces all replicas (replacesAll), it must
-// differ after each restart, too.
+// RunID returns a value for torchrun's --rdzv_id, made of the variables of RunVariables. A rendezvous that was closed stays closed, in an etcd for
+// ever. So the ID must differ from that of any other job of the same name, and after each pause. If a restart replaces all replicas (replacesAll), it
+// must differ after each restart, too.
 func RunID(replacesAll bool) string {
 	id := "$(" + uidVariable + ").$(" + modeGenerationVariable + ")"
 	if replacesAll {

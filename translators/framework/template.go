@@ -15,8 +15,8 @@ import (
 // defaultBackoffLimit is the number of restarts that the replicas of a training job share, unless it says otherwise.
 const defaultBackoffLimit = 3
 
-// ApplyRunPolicy sets the fields of a GenericJob that a RunPolicy decides; p may be nil. If the spec has a restartScope, cleanUpPolicy or failurePolicy
-// already, that is the default of the framework, and stays unless the RunPolicy has its own.
+// ApplyRunPolicy sets the fields of a GenericJob that a RunPolicy decides; p may be nil. If the spec has a restartScope, cleanUpPolicy or
+// failurePolicy already, that is the default of the framework, and stays unless the RunPolicy has its own.
 func ApplyRunPolicy(to *v1beta1.GenericJobSpec, p *v1beta1.RunPolicy) {
 	if p = p.DeepCopy(); p == nil {
 		p = &v1beta1.RunPolicy{}
@@ -30,8 +30,8 @@ func ApplyRunPolicy(to *v1beta1.GenericJobSpec, p *v1beta1.RunPolicy) {
 	to.NodeLost, to.AvoidNodes, to.Progress = p.NodeLost, p.AvoidNodes, p.Progress
 }
 
-// RestartPolicy returns the restart policy of replicas of a GenericJob for that of a training job; default OnFailure. It has no limit for each replica:
-// backoffLimit, which all replicas share, bounds the restarts.
+// RestartPolicy returns the restart policy of replicas of a GenericJob for that of a training job; default OnFailure. It has no limit for each
+// replica: backoffLimit, which all replicas share, bounds the restarts.
 func RestartPolicy(p v1beta1.RestartPolicyType) *v1beta1.RestartPolicy {
 	if p == "" {
 		p = v1beta1.RestartOnFailure
@@ -55,8 +55,8 @@ func SetMainContainer(t *corev1.PodTemplateSpec, name string) {
 	t.Annotations[v1beta1.AnnotationDefaultContainer] = name
 }
 
-// WarnOfHostName adds a warning if a template sets hostname or subdomain: the operator replaces both, because replicas find each other by them. Field is
-// the field of the job that has the template.
+// WarnOfHostName adds a warning if a template sets hostname or subdomain: the operator replaces both, because replicas find each other by them. Field
+// is the field of the job that has the template.
 func (p *Program) WarnOfHostName(field string, t *corev1.PodTemplateSpec) {
 	for _, own := range []struct{ name, value, ours string }{
 		{"hostname", t.Spec.Hostname, "<job>-<type>-<rank>"}, {"subdomain", t.Spec.Subdomain, "the job's name"},

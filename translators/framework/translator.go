@@ -92,8 +92,8 @@ type TensorBoard struct {
 	Container string
 }
 
-// ConfigMapName returns the name of the ConfigMap with a program's data, which is a hash of the data. Other data makes another ConfigMap, so a pod sees
-// the data that its spec was compiled with, whatever is edited meanwhile.
+// ConfigMapName returns the name of the ConfigMap with a program's data, which is a hash of the data. Other data makes another ConfigMap, so a pod
+// sees the data that its spec was compiled with, whatever is edited meanwhile.
 func ConfigMapName(job string, data map[string]string) string {
 	raw, err := json.Marshal(data) // sorts the keys
 	if err != nil {

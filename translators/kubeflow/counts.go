@@ -67,8 +67,8 @@ func countOf(s *v1beta1.GenericJobStatus, name string, n, running int32) *kubefl
 }
 
 // concluded returns the counts of a job that has succeeded, and whose clean-up deletes pods that still run. Kubeflow's own operator counts replicas as
-// succeeded that were active at the end, and clients wait for that count. So replicas count that were active in the status that is shown, or are in the
-// new one. After that the counts stay, however those replicas end.
+// succeeded that were active at the end, and clients wait for that count. So replicas count that were active in the status that is shown, or are in
+// the new one. After that the counts stay, however those replicas end.
 func concluded(shown *kubeflow.JobStatus, now map[string]*kubeflow.ReplicaStatus, s *v1beta1.GenericJobStatus) map[string]*kubeflow.ReplicaStatus {
 	if phaseOf(shown) == v1beta1.JobSucceeded {
 		return shown.ReplicaStatuses
@@ -111,8 +111,8 @@ func ranksIn(intervals string) int32 {
 	return int32(total)
 }
 
-// countsAsRunning reports whether Kubeflow would call the job running: its chief, master or launcher runs. In a job without these any worker has to run, and in a
-// job without workers any replica.
+// countsAsRunning reports whether Kubeflow would call the job running: its chief, master or launcher runs. In a job without these any worker has to
+// run, and in a job without workers any replica.
 func countsAsRunning(specs map[string]*kubeflow.ReplicaSpec, counts map[string]*kubeflow.ReplicaStatus) bool {
 	for _, title := range []string{kubeflow.TFChief, kubeflow.TFMaster, v2beta1.MPILauncher, kubeflow.TFWorker} {
 		for key, spec := range specs {

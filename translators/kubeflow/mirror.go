@@ -69,7 +69,8 @@ type conditionList struct {
 	out    []kubeflow.JobCondition // the conditions that it gets
 }
 
-// conditions returns the conditions in the order of a job's life. But the one that holds now comes last, because kubectl shows that as the job's state.
+// conditions returns the conditions in the order of a job's life. But the one that holds now comes last, because kubectl shows that as the job's
+// state.
 func (l *conditionList) conditions() []kubeflow.JobCondition {
 	state := l.state()
 	l.show(v1beta1.ConditionReplicaFailure, kubeflow.JobReplicaFailure)
@@ -182,8 +183,8 @@ func (l *conditionList) because(words string, t v1beta1.JobConditionType) string
 	return words + "."
 }
 
-// show adds a condition of the GenericJob as it is, if it is True. Kubeflow has none like it. It has no lastTransitionTime: Flyte takes the condition with
-// the newest one for the state of the job, and knows Kubeflow's alone.
+// show adds a condition of the GenericJob as it is, if it is True. Kubeflow has none like it. It has no lastTransitionTime: Flyte takes the condition
+// with the newest one for the state of the job, and knows Kubeflow's alone.
 func (l *conditionList) show(from v1beta1.JobConditionType, to kubeflow.JobConditionType) {
 	if c := conditionOf(l.status, from); c != nil && c.Status == metav1.ConditionTrue {
 		l.add(kubeflow.JobCondition{Type: to, Status: corev1.ConditionTrue, Reason: c.Reason, Message: translate(c.Message)}, l.now())

@@ -107,9 +107,9 @@ func policyOf(job *v2beta1.MPIJob) kubeflow.RunPolicy {
 	return out
 }
 
-// setLauncher sets how the launcher starts and restarts: as the pod of a batch Job, which is what the MPI operator makes. That Job creates a new pod until
-// backoffLimit is reached, even if the policy is Never or ExitCode. A launcher fails if its workers are not there yet. So it is restarted only when they
-// are; else it would use up its limit while an image is pulled.
+// setLauncher sets how the launcher starts and restarts: as the pod of a batch Job, which is what the MPI operator makes. That Job creates a new pod
+// until backoffLimit is reached, even if the policy is Never or ExitCode. A launcher fails if its workers are not there yet. So it is restarted only
+// when they are; else it would use up its limit while an image is pulled.
 func setLauncher(spec *v1beta1.ReplicaSpec, job *v2beta1.MPIJob, m member) {
 	spec.Type = launcherType(job.Name)
 	if m.spec.RestartPolicy != kubeflow.RestartAlways {
@@ -126,9 +126,9 @@ func launcherRestarts(job *v2beta1.MPIJob) int32 {
 	return ptr.Deref(job.Spec.RunPolicy.BackoffLimit, defaultLauncherRestarts)
 }
 
-// setWorker sets how a worker restarts, as with the MPI operator. A worker that failed is restarted only if its policy says so. One that was deleted gets a
-// new pod. Neither ends the job: an elastic program goes on without it, and the launcher of any other program fails. The MPI operator restarts a worker
-// without a limit. Here there is a limit, because a launcher waits for its workers: one that cannot start must fail for good some day.
+// setWorker sets how a worker restarts, as with the MPI operator. A worker that failed is restarted only if its policy says so. One that was deleted
+// gets a new pod. Neither ends the job: an elastic program goes on without it, and the launcher of any other program fails. The MPI operator restarts
+// a worker without a limit. Here there is a limit, because a launcher waits for its workers: one that cannot start must fail for good some day.
 func setWorker(spec *v1beta1.ReplicaSpec, job *v2beta1.MPIJob) {
 	spec.RestartPolicy.Limit = ptr.To(max(launcherRestarts(job), defaultLauncherRestarts))
 	if spec.RestartPolicy.Policy == v1beta1.RestartNever {
@@ -136,8 +136,8 @@ func setWorker(spec *v1beta1.ReplicaSpec, job *v2beta1.MPIJob) {
 	}
 }
 
-// label adds the labels that only MPIJobs have. With runLauncherAsWorker the launcher has index 0, and the workers count from 1. The launcher's pod has
-// the labels of a pod of the batch Job <job>-launcher.
+// label adds the labels that only MPIJobs have. With runLauncherAsWorker the launcher has index 0, and the workers count from 1. The launcher's pod
+// has the labels of a pod of the batch Job <job>-launcher.
 func label(t *corev1.PodTemplateSpec, job *v2beta1.MPIJob, name string) {
 	if ptr.Deref(job.Spec.RunLauncherAsWorker, false) {
 		t.Labels[kubeflow.LabelReplicaIndex] = "$(index)"

@@ -11,8 +11,8 @@ import (
 // longestName is how many characters the name of a job may have so that <job>-launcher-0 is a valid host name, which has at most 63.
 const longestName = 52
 
-// launcherType returns the replica type of the launcher in the GenericJob. The MPI operator's launcher has no index in its host name, so it takes longer
-// names of jobs. The type mpirun, which is shorter, makes room for them.
+// launcherType returns the replica type of the launcher in the GenericJob. The MPI operator's launcher has no index in its host name, so it takes
+// longer names of jobs. The type mpirun, which is shorter, makes room for them.
 func launcherType(job string) string {
 	if len(job) > longestName {
 		return "mpirun"

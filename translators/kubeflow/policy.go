@@ -24,8 +24,8 @@ var (
 	firstRank = intstr.FromInt32(0)
 )
 
-// newProgram returns a program with what the run policy decides. In older manifests the fields of runPolicy stand in the spec itself (inline). They count
-// where runPolicy has no value.
+// newProgram returns a program with what the run policy decides. In older manifests the fields of runPolicy stand in the spec itself (inline). They
+// count where runPolicy has no value.
 func newProgram(p *kubeflow.RunPolicy, inline *kubeflow.InlineRunPolicy) framework.Program {
 	if p.ManagedBy.IsForeign() {
 		return framework.Program{Foreign: true}

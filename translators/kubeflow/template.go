@@ -85,8 +85,8 @@ func putAll(program *framework.Program, list []member, variables ...corev1.EnvVa
 // unbuffered makes Python print each line at once: a pod that is killed loses what Python has buffered.
 var unbuffered = corev1.EnvVar{Name: "PYTHONUNBUFFERED", Value: "1"}
 
-// put adds variables to a container. They replace variables of the user of the same name; only unbuffered keeps the user's value. Variables of the user
-// that refer to a replaced one come after it.
+// put adds variables to a container. They replace variables of the user of the same name; only unbuffered keeps the user's value. Variables of the
+// user that refer to a replaced one come after it.
 func put(program *framework.Program, m member, c *corev1.Container, variables ...corev1.EnvVar) {
 	variables = slices.Clone(variables)
 	var replaced []string

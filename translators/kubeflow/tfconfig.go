@@ -26,7 +26,8 @@ const (
 )
 
 // cluster is the TensorFlow cluster of a TFJob. It is not that of package tensorflow, because Kubeflow's TF_CONFIG differs. It has another
-// order of types, has evaluators and "environment", and differs in jobs whose number of workers changes. In contrast to TensorFlow's own examples it names evaluators, too: programs for TFJobs expect that.
+// order of types, has evaluators and "environment", and differs in jobs whose number of workers changes. In contrast to TensorFlow's own examples it
+// names evaluators, too: programs for TFJobs expect that.
 type cluster struct {
 	job     string
 	ports   map[string]int32
@@ -64,8 +65,8 @@ func (c *cluster) text(host func(name, rank string) string) string {
 	return "{" + strings.Join(types, ",") + "}"
 }
 
-// sparse returns TF_CONFIG for a job whose number of workers may change. A worker knows itself and the parameter servers. A parameter server knows only
-// itself.
+// sparse returns TF_CONFIG for a job whose number of workers may change. A worker knows itself and the parameter servers. A parameter server knows
+// only itself.
 func (c *cluster) sparse(name string) string {
 	workers, servers := "", "[]"
 	switch name {

@@ -11,8 +11,8 @@ import (
 )
 
 // All returns the translators of Kubeflow's kinds. The stock operator does not serve them: their CRDs would conflict with those of a training operator
-// that still runs. GangScheduler is the name of the scheduler that places jobs as gangs: volcano, or one with the plugin Coscheduling. With "" each pod
-// is placed by itself. MakesKeys says that the operator creates the keys of MPIJobs.
+// that still runs. GangScheduler is the name of the scheduler that places jobs as gangs: volcano, or one with the plugin Coscheduling. With "" each
+// pod is placed by itself. MakesKeys says that the operator creates the keys of MPIJobs.
 func All(gangScheduler string, makesKeys bool) []framework.Registration {
 	mpiJobs := MPIJobs
 	if makesKeys {

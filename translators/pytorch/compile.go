@@ -102,10 +102,10 @@ func (p *compilation) connect() error {
 	return p.addStore()
 }
 
-// setFinishRules sets what ends the job, and what a restart replaces by default. The job succeeds when its master does. Only an elastic job whose minimum is below
-// its maximum can go on without a replica, as long as it has its master. In other jobs WORLD_SIZE, or torchrun's number of nodes, is fixed: the other
-// replicas would wait for the lost one for ever. Plain processes cannot take in a new peer, so all start again. torchrun's agents can, if torchrun may
-// restart its processes.
+// setFinishRules sets what ends the job, and what a restart replaces by default. The job succeeds when its master does. Only an elastic job whose
+// minimum is below its maximum can go on without a replica, as long as it has its master. In other jobs WORLD_SIZE, or torchrun's number of nodes, is
+// fixed: the other replicas would wait for the lost one for ever. Plain processes cannot take in a new peer, so all start again. torchrun's agents
+// can, if torchrun may restart its processes.
 func (p *compilation) setFinishRules() {
 	spec, job := &p.program.Spec, p.job
 	rule := v1beta1.FinishRule{job.Spec.ReplicaSpecs[0].Type: {intstr.FromInt32(0)}}
@@ -127,8 +127,8 @@ func canDoWithout(e *v1beta1.ElasticConfig) bool {
 	return e.IsOn() && ptr.Deref(e.MinReplicas, 1) < ptr.Deref(e.MaxReplicas, 1)
 }
 
-// anyReplicaRules returns a rule for each type that any one replica of it fulfils. An elastic job with a store succeeds by them. torchrun's agents end only when
-// all training processes have ended. A master that is lost just then would come back to a rendezvous that is closed.
+// anyReplicaRules returns a rule for each type that any one replica of it fulfils. An elastic job with a store succeeds by them. torchrun's agents
+// end only when all training processes have ended. A master that is lost just then would come back to a rendezvous that is closed.
 func anyReplicaRules(job *v1beta1.PyTorchTrainingJob) (rules []v1beta1.FinishRule) {
 	for i := range job.Spec.ReplicaSpecs {
 		rules = append(rules, framework.AnyOf(job.Spec.ReplicaSpecs[i].Type))
@@ -182,8 +182,8 @@ func localAddress(job, replicaType string) corev1.EnvVar {
 	return corev1.EnvVar{Name: "PET_LOCAL_ADDR", Value: job + "-" + replicaType + "-$(rank)"}
 }
 
-// unsharedStore makes torchrun open a new store for each round of an elastic job. PyTorch 2.4 and newer share the store of the first round. Replicas that
-// come later never find it: they wait until all give up.
+// unsharedStore makes torchrun open a new store for each round of an elastic job. PyTorch 2.4 and newer share the store of the first round. Replicas
+// that come later never find it: they wait until all give up.
 const unsharedStore = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE"
 
 // preferences are variables that a user may set to other values without a warning.

@@ -29,8 +29,8 @@ func takeConf(extra []string) (conf string, rest []string) {
 // confVariable is torchrun's environment variable for --rdzv_conf.
 const confVariable = "PET_RDZV_CONF"
 
-// mergedConf returns the value of --rdzv_conf. That is what the user sets, by the option or by torchrun's environment variable. For the rest it has values
-// that suit a cluster. It returns false if the variable has its value from somewhere else: then the option is left out.
+// mergedConf returns the value of --rdzv_conf. That is what the user sets, by the option or by torchrun's environment variable. For the rest it has
+// values that suit a cluster. It returns false if the variable has its value from somewhere else: then the option is left out.
 func (p *compilation) mergedConf(own string, c *corev1.Container) (conf string, set bool) {
 	if own == "" {
 		if i := slices.IndexFunc(c.Env, func(v corev1.EnvVar) bool { return v.Name == confVariable }); i >= 0 {

@@ -35,8 +35,8 @@ func expected(e *v1beta1.ElasticConfig) int32 {
 }
 
 // split divides n by weights, with the method of the largest remainder. Of equal remainders the first in the list counts. Then each type that got none
-// takes one from the largest, because a type cannot come and go while the job runs. So the master, rank 0 of the first type, always stays. The sum is n,
-// or the number of types if that is more.
+// takes one from the largest, because a type cannot come and go while the job runs. So the master, rank 0 of the first type, always stays. The sum is
+// n, or the number of types if that is more.
 func split(n int64, weights []int64) []int64 {
 	total := int64(0)
 	for _, w := range weights {

@@ -33,9 +33,9 @@ const (
 
 var scripts = map[string]string{agentKey: agentScript, storeKey: storeScript}
 
-// hasStore reports whether torchrun's agents meet at a store, and not at replica 0. They do if torchrun may restart its processes. Then it goes on after
-// the loss of a replica, and the loss of replica 0 must not end the others. They also do if replica 0 is on the network of its node. There it has the name
-// of the node, and would not know that it is the one that has to serve.
+// hasStore reports whether torchrun's agents meet at a store, and not at replica 0. They do if torchrun may restart its processes. Then it goes on
+// after the loss of a replica, and the loss of replica 0 must not end the others. They also do if replica 0 is on the network of its node. There it
+// has the name of the node, and would not know that it is the one that has to serve.
 func hasStore(job *v1beta1.PyTorchTrainingJob) bool {
 	t := job.Spec.TorchrunConfig
 	if !t.IsOn() || !job.Spec.Elastic.IsOn() && ptr.Deref(t.MaxRestarts, 0) == 0 && !firstOnHost(job) {
@@ -52,9 +52,9 @@ func rendezvousRepeats(job *v1beta1.PyTorchTrainingJob) bool {
 	return job.Spec.Elastic.IsOn() || ptr.Deref(t.MaxRestarts, 0) > 0 || anyGiven(t, "max_restarts", "nnodes", "standalone")
 }
 
-// isStatic reports whether torchrun's agents get their ranks from the operator. The backend c10d sorts them by their host names, as text: node-10 would
-// get GROUP_RANK 2, and a placement by rank would be lost. An agent with a given rank cannot meet agents of an earlier start. So this is only for jobs
-// whose restarts replace all replicas.
+// isStatic reports whether torchrun's agents get their ranks from the operator. The backend c10d sorts them by their host names, as text: node-10
+// would get GROUP_RANK 2, and a placement by rank would be lost. An agent with a given rank cannot meet agents of an earlier start. So this is only
+// for jobs whose restarts replace all replicas.
 func isStatic(job *v1beta1.PyTorchTrainingJob) bool {
 	t := job.Spec.TorchrunConfig
 	return t.IsOn() && t.RdzvBackend == "" && !firstOnHost(job) && !rendezvousRepeats(job) &&
@@ -140,8 +140,8 @@ var storeNeeds = map[corev1.ResourceName]struct{ request, limit resource.Quantit
 	corev1.ResourceMemory: {resource.MustParse("256Mi"), resource.MustParse("1Gi")},
 }
 
-// storeResources returns the resources that the user sets for the store. Otherwise it asks for a little CPU or memory, if the training container asks for
-// that, too. It asks for nothing else, because a queue or quota that does not cover a resource refuses a pod that names it.
+// storeResources returns the resources that the user sets for the store. Otherwise it asks for a little CPU or memory, if the training container asks
+// for that, too. It asks for nothing else, because a queue or quota that does not cover a resource refuses a pod that names it.
 func storeResources(job *v1beta1.PyTorchTrainingJob, c *corev1.Container) corev1.ResourceRequirements {
 	if own := job.Spec.TorchrunConfig.RendezvousResources; own != nil {
 		return *own.DeepCopy()

@@ -124,8 +124,8 @@ func (p *compilation) rendezvousOptions() (list []option, err error) {
 	return list, nil
 }
 
-// processes returns the value of --nproc_per_node. For gpu it is the container's limit of GPUs. torchrun itself would count all GPUs that it sees, which
-// may be more.
+// processes returns the value of --nproc_per_node. For gpu it is the container's limit of GPUs. torchrun itself would count all GPUs that it sees,
+// which may be more.
 func processes(asked, replicaType string, c *corev1.Container) (string, error) {
 	if asked != "gpu" {
 		return asked, nil
@@ -150,8 +150,8 @@ var known = []string{
 	"numa_binding", "signals_to_handle", "virtual_local_rank", "duplicate_stdout_filters", "duplicate_stderr_filters",
 }
 
-// given returns the options that the user gives, as they are written, by their full name with underscores. torchrun takes a hyphen for an underscore, and
-// any prefix of a name that no other option has.
+// given returns the options that the user gives, as they are written, by their full name with underscores. torchrun takes a hyphen for an underscore,
+// and any prefix of a name that no other option has.
 func given(extra []string) map[string]string {
 	found := map[string]string{}
 	for _, text := range extra {

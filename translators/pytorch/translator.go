@@ -33,8 +33,8 @@ func setExpected(job *v1beta1.PyTorchTrainingJob) func(*v1beta1.PyTorchTrainingJ
 	}
 }
 
-// mirror adds what the scale subresource shows. Its selector names labels that templates cannot overwrite. Rows and selector leave out the store, which
-// the user has not asked for.
+// mirror adds what the scale subresource shows. Its selector names labels that templates cannot overwrite. Rows and selector leave out the store,
+// which the user has not asked for.
 func mirror(job *v1beta1.PyTorchTrainingJob, s v1beta1.GenericJobStatus) {
 	selector := v1beta1.LabelJobName + "=" + job.Name
 	if hasStore(job) {

@@ -37,7 +37,8 @@ type Board struct {
 	Service    *corev1.Service
 }
 
-// Name returns the name of a job's TensorBoard. It is the job's name, cut so that it fits in a label, and a hash that differs for each job of that name.
+// Name returns the name of a job's TensorBoard. It is the job's name, cut so that it fits in a label, and a hash that differs for each job of that
+// name.
 func Name(owner metav1.Object) string {
 	name := owner.GetName()
 	return name[:min(len(name), 57)] + "-" + v1beta1.Hash5(name, string(owner.GetUID()))
@@ -48,8 +49,8 @@ func Labels(owner metav1.Object) map[string]string {
 	return map[string]string{v1beta1.LabelT9kComponent: component, labelName: Name(owner)}
 }
 
-// Build describes the TensorBoard that a job of this kind asks for. An error is a mistake of the user: it says which field, what was found, and what to
-// write instead.
+// Build describes the TensorBoard that a job of this kind asks for. An error is a mistake of the user: it says which field, what was found, and what
+// to write instead.
 func Build(owner metav1.Object, kind schema.GroupVersionKind, want *framework.TensorBoard) (Board, error) {
 	logs, err := locate(&want.Spec)
 	if err != nil {

@@ -14,8 +14,8 @@ const (
 	anyIPv6    = "::" // with IPv4, if the pod has it
 )
 
-// ListenFor makes TensorBoard listen on addresses of the first IP family of the stored Service. The pod's first address is of that family, too. A cluster
-// may have no IPv4.
+// ListenFor makes TensorBoard listen on addresses of the first IP family of the stored Service. The pod's first address is of that family, too. A
+// cluster may have no IPv4.
 func (b Board) ListenFor(service *corev1.Service) {
 	if families := service.Spec.IPFamilies; len(families) > 0 && families[0] == corev1.IPv6Protocol {
 		b.listenOnIPv6()

@@ -21,8 +21,8 @@ type logs struct {
 
 type folder struct{ claim, path string }
 
-// source is a place from which fetch.py copies. It is in an object store, whose settings are in environment variables that begin with prefix; or on a web
-// server, without a prefix.
+// source is a place from which fetch.py copies. It is in an object store, whose settings are in environment variables that begin with prefix; or on a
+// web server, without a prefix.
 type source struct{ prefix, address string }
 
 // web reports whether the source is on a web server.

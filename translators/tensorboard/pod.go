@@ -22,8 +22,9 @@ const (
 // maxArgument is the length in bytes that Linux allows one argument of a program.
 const maxArgument = 131071
 
-// podSpec returns the spec of the pod. It takes from the training pod what it needs to read the same files with the same image: user, pull secrets, and the
-// node's architecture. It takes nothing else that places a pod: a TensorBoard stays when the training is over, and must not occupy a node with GPUs.
+// podSpec returns the spec of the pod. It takes from the training pod what it needs to read the same files with the same image: user, pull secrets,
+// and the node's architecture. It takes nothing else that places a pod: a TensorBoard stays when the training is over, and must not occupy a node
+// with GPUs.
 func podSpec(want *framework.TensorBoard, l *logs) (corev1.PodSpec, error) {
 	board, err := boardContainer(want, l)
 	if err != nil {
@@ -125,8 +126,8 @@ func restricted(trains *corev1.SecurityContext) *corev1.SecurityContext {
 	return c
 }
 
-// logArgs returns the arguments that tell TensorBoard where the logs are. One place is given by --logdir: the option for several places lacks features, and
-// reads more slowly.
+// logArgs returns the arguments that tell TensorBoard where the logs are. One place is given by --logdir: the option for several places lacks
+// features, and reads more slowly.
 func logArgs(l *logs) ([]string, error) {
 	places := places(l)
 	if len(places) == 1 {

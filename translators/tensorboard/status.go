@@ -158,9 +158,9 @@ func newest(pods []corev1.Pod) *corev1.Pod {
 	return best
 }
 
-// explain says why a container is not ready, and reports whether there was anything to say. Its words do not change while the trouble lasts, because each
-// change would be a write. So a container that keeps ending is described by its last end, and not by what it does now. And the two reasons between which
-// the kubelet alternates, if it cannot pull an image, have the same words.
+// explain says why a container is not ready, and reports whether there was anything to say. Its words do not change while the trouble lasts, because
+// each change would be a write. So a container that keeps ending is described by its last end, and not by what it does now. And the two reasons
+// between which the kubelet alternates, if it cannot pull an image, have the same words.
 func explain(s *v1beta1.DependentStatus, pod string, c corev1.ContainerStatus) bool {
 	if c.Ready {
 		return false

@@ -73,8 +73,8 @@ func fields(spec any) any {
 	return out
 }
 
-// covers reports whether have has all that want has. It may have more: the apiserver fills in defaults, and webhooks add fields. Lists must have the same
-// length.
+// covers reports whether have has all that want has. It may have more: the apiserver fills in defaults, and webhooks add fields. Lists must have the
+// same length.
 func covers(have, want any) bool {
 	switch want := want.(type) {
 	case map[string]any:

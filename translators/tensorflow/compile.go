@@ -65,8 +65,9 @@ func Compile(job *v1beta1.TensorFlowTrainingJob) (framework.Program, error) {
 	return program, nil
 }
 
-// decide sets what ends the job, and what a restart replaces by default. The job succeeds when its master does. With parameter servers, workers may come
-// and go, and only the failure of the master fails the job. Without them the replicas train in step: if one is lost, the others wait for it for ever.
+// decide sets what ends the job, and what a restart replaces by default. The job succeeds when its master does. With parameter servers, workers may
+// come and go, and only the failure of the master fails the job. Without them the replicas train in step: if one is lost, the others wait for it for
+// ever.
 func decide(spec *v1beta1.GenericJobSpec, job *v1beta1.TensorFlowTrainingJob, master v1beta1.TensorFlowReplicaType) {
 	rule := v1beta1.FinishRule{string(master): {intstr.FromInt32(0)}}
 	spec.SuccessRules = []v1beta1.FinishRule{rule}

@@ -29,8 +29,8 @@ const (
 	goldenSuffix = ".golden.yaml"
 )
 
-// Golden compiles each case in the folder testdata, and compares the program with the golden file. It also checks that the translator keeps its promises
-// and does not panic.
+// Golden compiles each case in the folder testdata, and compares the program with the golden file. It also checks that the translator keeps its
+// promises and does not panic.
 func Golden(t *testing.T, r framework.Registration) {
 	t.Helper()
 	GoldenIn(t, "testdata", r)
@@ -127,8 +127,8 @@ func Render(t testing.TB, program framework.Program, err error) string {
 	return string(text)
 }
 
-// mostLines is how many lines a file in a program's data may have, to stand in the golden file. A longer one is a script of the framework, which is read
-// in its own file: the golden file has its checksum.
+// mostLines is how many lines a file in a program's data may have, to stand in the golden file. A longer one is a script of the framework, which is
+// read in its own file: the golden file has its checksum.
 const mostLines = 60
 
 // shortened returns files, with length and checksum in place of the text of long ones.

@@ -62,7 +62,8 @@ func disguised(job client.Object) client.Object {
 	return out
 }
 
-// literalHost returns a host name of the job that stands in a template, where its rank should be a variable. Host names that the user wrote do not count.
+// literalHost returns a host name of the job that stands in a template, where its rank should be a variable. Host names that the user wrote do not
+// count.
 func literalHost(t testing.TB, job client.Object, program framework.Program) string {
 	t.Helper()
 	written, err := json.Marshal(job)

@@ -1,6 +1,8 @@
 package v1beta1
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -170,6 +172,14 @@ const (
 	// JobUnknown: the operator cannot tell.
 	JobUnknown JobPhase = "Unknown"
 )
+
+// JobPhases returns all phases of a job, as the CRD lists them.
+func JobPhases() []JobPhase {
+	return []JobPhase{JobPending, JobRunning, JobPaused, JobResuming, JobSucceeded, JobFailed, JobUnknown}
+}
+
+// UnfinishedPhases returns the phases of a job that goes on: all that are not final.
+func UnfinishedPhases() []JobPhase { return slices.DeleteFunc(JobPhases(), JobPhase.IsFinal) }
 
 // IsFinal reports whether a job in this phase is over.
 func (p JobPhase) IsFinal() bool { return p == JobSucceeded || p == JobFailed }

@@ -19,7 +19,8 @@ var awaited = map[string]string{
 	develop.Start: "waiting for replicas to begin the code: %s",
 }
 
-// each asks all wrappers for the same, and waits until all have done it. It returns the names of those that wait for an order, and says which are slow.
+// each asks all wrappers for the same, and waits until all have done it. It returns the names of those that wait for an order, and says which are
+// slow.
 func (w *Work) each(all []*session, r develop.Request, stream []byte) (waits []string, err error) {
 	var mu sync.Mutex
 	left := map[string]bool{}

@@ -130,8 +130,8 @@ func (w *Work) round(ctx context.Context, f *jobs.Family, files Snapshot) error 
 	return nil
 }
 
-// lasting returns a context that ends with another one. Once files are being replaced it goes on for a while: Ctrl-C then does not leave a job whose replicas
-// have different files.
+// lasting returns a context that ends with another one. Once files are being replaced it goes on for a while: Ctrl-C then does not leave a job whose
+// replicas have different files.
 func lasting(ctx context.Context) (lasts context.Context, begin func() bool, end func()) {
 	lasts, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	ends := context.AfterFunc(ctx, cancel)

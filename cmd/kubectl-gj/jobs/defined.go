@@ -44,17 +44,10 @@ func mayBeJob(kind schema.GroupVersionKind) bool {
 	return strings.Contains(kind.Group, ".") && !strings.HasSuffix(kind.Group, ".k8s.io")
 }
 
-// Phases returns the phases that a job can have.
-func Phases() []v1beta1.JobPhase { return slices.Clone(phases) }
-
-var phases = []v1beta1.JobPhase{
-	v1beta1.JobPending, v1beta1.JobRunning, v1beta1.JobPaused, v1beta1.JobResuming, v1beta1.JobSucceeded, v1beta1.JobFailed, v1beta1.JobUnknown,
-}
-
 // phaseOf returns the phase that a job shows in a status of a training job's shape, or by the conditions of one of Kubeflow's; "" if it has
 // another shape.
 func phaseOf(job *unstructured.Unstructured) v1beta1.JobPhase {
-	if phase := shown(job).Phase; slices.Contains(phases, phase) {
+	if phase := shown(job).Phase; slices.Contains(v1beta1.JobPhases(), phase) {
 		return phase
 	}
 	for _, c := range kubeflowConditions(job) {

@@ -77,7 +77,8 @@ func ReadWarnings(ctx context.Context, c client.Reader, namespace string, famili
 	return nil
 }
 
-// firstPending returns the name of the first pod that has a node and does not run, as the status shows it, of a job that does not run yet; "" without one.
+// firstPending returns the name of the first pod that has a node and does not run, as the status shows it, of a job that does not run yet; "" without
+// one.
 func (f *Family) firstPending() string {
 	if f.IsOver() || f.Is(v1beta1.ConditionRunning) {
 		return ""

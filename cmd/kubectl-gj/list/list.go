@@ -160,12 +160,13 @@ func cut(text string) string {
 
 // Phases reads the names of phases, in whatever case.
 func Phases(names []string) (out []v1beta1.JobPhase, unknown string) {
+	known := v1beta1.JobPhases()
 	for _, name := range names {
-		i := slices.IndexFunc(jobs.Phases(), func(p v1beta1.JobPhase) bool { return strings.EqualFold(string(p), name) })
+		i := slices.IndexFunc(known, func(p v1beta1.JobPhase) bool { return strings.EqualFold(string(p), name) })
 		if i < 0 {
 			return nil, name
 		}
-		out = append(out, jobs.Phases()[i])
+		out = append(out, known[i])
 	}
 	return out, ""
 }

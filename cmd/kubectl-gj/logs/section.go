@@ -26,8 +26,8 @@ type Place struct {
 	previous, last bool
 }
 
-// InPlace returns where the log of the run that failed is, in the pod in which the replica was restarted. It is nil if the node has it no more: it keeps
-// the logs of two containers.
+// InPlace returns where the log of the run that failed is, in the pod in which the replica was restarted. It is nil if the node has it no more: it
+// keeps the logs of two containers.
 func (f Failure) InPlace(of *jobs.Family) *Place {
 	pod := f.pod(of)
 	if pod == nil {

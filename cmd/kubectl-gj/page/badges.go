@@ -51,7 +51,8 @@ var letters = []struct {
 // ofKind are the letters of entries.
 var ofKind = map[v1beta1.HistoryKind]letter{v1beta1.HistoryFailure: letterFirst, v1beta1.HistoryHang: letterHang, v1beta1.HistoryDisruption: letterDisruption, v1beta1.HistoryNodeLost: letterNode}
 
-// badges returns what is known to have happened to replicas, by the names of these. What the history, the failures and the pods tell of one end is told once.
+// badges returns what is known to have happened to replicas, by the names of these. What the history, the failures and the pods tell of one end is
+// told once.
 func (in *Input) badges() map[string][]badge {
 	f, out := in.Family, map[string][]badge{}
 	for _, m := range append(in.told(), ofPods(f)...) {

@@ -45,8 +45,8 @@ func Read(ctx context.Context, c client.Reader, pods typedcorev1.PodInterface, f
 	return in, nil
 }
 
-// eventsAbout returns the events about an object, as far as they may be read. The apiserver lists the oldest first, and a page shows the last ones: so all
-// are read.
+// eventsAbout returns the events about an object, as far as they may be read. The apiserver lists the oldest first, and a page shows the last ones:
+// so all are read.
 func eventsAbout(ctx context.Context, c client.Reader, o client.Object) (all []corev1.Event, err error) {
 	for list := (&corev1.EventList{}); ; {
 		err := c.List(ctx, list, client.InNamespace(o.GetNamespace()), client.MatchingFields{"involvedObject.uid": string(o.GetUID())},

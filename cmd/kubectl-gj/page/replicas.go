@@ -67,8 +67,8 @@ func branches(b tree.Branch) (out []tree.Branch) {
 	return out
 }
 
-// ran returns the spans in which the time spent says that all replicas ran, or had finished. Before the job had the size that it has now, nobody knows of
-// which replicas that is true.
+// ran returns the spans in which the time spent says that all replicas ran, or had finished. Before the job had the size that it has now, nobody
+// knows of which replicas that is true.
 func (in *Input) ran(lane []span) (out []span) {
 	var sized time.Time
 	if in.History != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/exit"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/list"
@@ -40,7 +41,7 @@ func (p *program) list() *cobra.Command {
 			}
 			wanted, unknown := list.Phases(phases)
 			if unknown != "" {
-				return exit.Usagef("--phase is %q: want some of %v", unknown, jobs.Phases())
+				return exit.Usagef("--phase is %q: want some of %v", unknown, v1beta1.JobPhases())
 			}
 			s, err := p.connect()
 			if err != nil {

@@ -37,7 +37,8 @@ func (q question) avoided() string {
 	return " " + sentence("New pods avoid node "+strings.Join(list, ", node "))
 }
 
-// notAvoided says of which nodes the job's policy would have new pods avoid more than it may. Where the policy is the operator's, only its events know.
+// notAvoided says of which nodes the job's policy would have new pods avoid more than it may. Where the policy is the operator's, only its events
+// know.
 func (q question) notAvoided() (text string) {
 	s := q.Status()
 	if q.GenericJob == nil || len(s.NodeFailures) == 0 {

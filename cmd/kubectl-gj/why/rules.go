@@ -108,7 +108,8 @@ func noneLeft(job *v1beta1.GenericJob, replicaType string, rank int) string {
 	return fmt.Sprintf("no restart is left now (0 of %d)", limit)
 }
 
-// Remarks say what of a failure policy is not tried on a job, or has no effect there, and why. The error is that of a policy which the job cannot have.
+// Remarks say what of a failure policy is not tried on a job, or has no effect there, and why. The error is that of a policy which the job cannot
+// have.
 func Remarks(f *jobs.Family, policy v1beta1.FailurePolicy) (list []string, err error) {
 	if f.GenericJob == nil {
 		return nil, nil

@@ -83,7 +83,7 @@ func Of(f *jobs.Family, now time.Time) Answer {
 	for _, rule := range rules {
 		if a := rule(q); a != nil {
 			a.Job, a.Phase, a.Time, a.Recovery, a.Losses = f.Title(), f.Phase(), f.Time(now), f.Recovery(), f.Losses(now)
-			if f.Phase() != v1beta1.JobSucceeded && f.Phase() != v1beta1.JobFailed {
+			if !f.IsOver() {
 				a.Why += q.nodes()
 			}
 			if a.Reason != "Deleted" && a.Reason != "ManagedBy" {

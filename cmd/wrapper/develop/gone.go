@@ -12,7 +12,8 @@ import (
 	"slices"
 )
 
-// goneFrom are the files of a folder that were deleted, and have not come back. The image may have them: then the next container has to delete them anew.
+// goneFrom are the files of a folder that were deleted, and have not come back. The image may have them: then the next container has to delete them
+// anew.
 func (s *store) goneFrom(dir string) (files []string, err error) {
 	text, err := os.ReadFile(filepath.Join(s.gone, name(dir)))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -1,8 +1,8 @@
 // Package develop replaces the code of a replica that runs, in its pod, and has its processes begun again. Nobody counts that: the container does not
 // end, so the operator and the kubelet see nothing of it.
 //
-// A developer's program, `kubectl gj sync`, runs `wrapper develop` in the container of each pod, by the developer's own right to exec. It sends requests
-// to its standard input, one after another. So all replicas do the same step before any goes on:
+// A developer's program, `kubectl gj sync`, runs `wrapper develop` in the container of each pod, by the developer's own right to exec. It sends
+// requests to its standard input, one after another. So all replicas do the same step before any goes on:
 //
 //	files   keeps files beside the code, and looks whether they may be written
 //	ready   from now on the end of a peer may have the code fail: such a failure belongs to the restart

@@ -15,8 +15,8 @@ import (
 	"strings"
 )
 
-// The pod's volume has two folders of files: next are those that were sent and not applied yet, and kept are those that were. In kept each folder of the
-// container has one, whose name is its path in base64. A third, gone, has a list for each: files that were deleted, and that the image may have.
+// The pod's volume has two folders of files: next are those that were sent and not applied yet, and kept are those that were. In kept each folder of
+// the container has one, whose name is its path in base64. A third, gone, has a list for each: files that were deleted, and that the image may have.
 // What is read or written below a folder goes through an os.Root: no link leads out of it.
 
 // store is where files wait, and stay.
@@ -120,8 +120,8 @@ func unpack(stream io.Reader, to *os.Root) (files []string, err error) {
 	}
 }
 
-// write writes a file beside its place, as a whole or not at all. It has the mode and the time of the source: Python goes by the time to know what it has
-// compiled.
+// write writes a file beside its place, as a whole or not at all. It has the mode and the time of the source: Python goes by the time to know what it
+// has compiled.
 func write(to *os.Root, file string, from io.Reader, source fs.FileInfo) (part string, err error) {
 	if err := to.MkdirAll(path.Dir(file), 0o755); err != nil {
 		return "", err

@@ -10,7 +10,8 @@ import (
 )
 
 // A developer may end the code of an attempt and begin it again, with other files: see package develop. The container goes on, so that is no restart.
-// One developer is served at a time. The wrapper waits for nobody without end: if the developer leaves, or is silent for too long, it goes on by itself.
+// One developer is served at a time. The wrapper waits for nobody without end: if the developer leaves, or is silent for too long, it goes on by
+// itself.
 //
 // Ranks are stopped one after another. A rank that loses its peer by that may fail before it is stopped itself. So a failure that comes when the
 // developer is ready is taken for a stop.

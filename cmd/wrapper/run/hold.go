@@ -8,9 +8,9 @@ import (
 	"github.com/genericjob/genericjob/apis/inplace"
 )
 
-// Holding. When a container fails for the first time, a kubelet starts it again at once. Later it waits 10 s, 20 s, and longer, until the container has run
-// for ten minutes. To avoid that delay, a wrapper whose container was started again shortly before does not end when its code fails. It tells the
-// operator, and waits for the order to start the next attempt. If none comes in time, the wrapper ends after all, with the code's exit code.
+// Holding. When a container fails for the first time, a kubelet starts it again at once. Later it waits 10 s, 20 s, and longer, until the container
+// has run for ten minutes. To avoid that delay, a wrapper whose container was started again shortly before does not end when its code fails. It tells
+// the operator, and waits for the order to start the next attempt. If none comes in time, the wrapper ends after all, with the code's exit code.
 
 // holds reports whether the wrapper stays though its code has ended with this exit code.
 func (w *wrapper) holds(code int) bool {

@@ -14,8 +14,9 @@ import (
 	"github.com/genericjob/genericjob/kernel/output"
 )
 
-// Last words. The wrapper keeps the end of what the code prints. Once the code has failed, it finds there which process failed, by which exception, and
-// where. The kubelet alone would report the last 2 KiB, which may be the words of a launcher or of the wrapper. Nothing is read while the code runs.
+// Last words. The wrapper keeps the end of what the code prints. Once the code has failed, it finds there which process failed, by which exception,
+// and where. The kubelet alone would report the last 2 KiB, which may be the words of a launcher or of the wrapper. Nothing is read while the code
+// runs.
 
 const (
 	// maxKept is how many bytes are kept of an output at least.
@@ -101,8 +102,8 @@ func (w *wrapper) savedOutput(to *os.File) string {
 	return filepath.Join(w.dir, "state", name)
 }
 
-// printEarlierOutput prints the last words of the code in the container before this one. A kubelet keeps the log of only one ended container, and this one ends without
-// having run code.
+// printEarlierOutput prints the last words of the code in the container before this one. A kubelet keeps the log of only one ended container, and
+// this one ends without having run code.
 func (w *wrapper) printEarlierOutput() {
 	if w.EarlierExitCode == 0 {
 		return

@@ -84,8 +84,8 @@ func (s *signs) paceReport(before *int64) *inplace.Pace {
 	return s.pace.report(before)
 }
 
-// pace returns what the operator is told of the speed of the code. It returns nothing after a developer has started the code again: steps that the code
-// repeats then are not lost work.
+// pace returns what the operator is told of the speed of the code. It returns nothing after a developer has started the code again: steps that the
+// code repeats then are not lost work.
 func (w *wrapper) pace() *inplace.Pace {
 	if w.Developed {
 		return nil

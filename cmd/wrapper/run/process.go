@@ -23,8 +23,8 @@ func becomeReaper() error {
 	return nil
 }
 
-// attributes returns those of the command's process. The process has a group of its own, so that a signal reaches all of it, and the terminal, if there
-// is one.
+// attributes returns those of the command's process. The process has a group of its own, so that a signal reaches all of it, and the terminal, if
+// there is one.
 func attributes(env []string, files []uintptr) *syscall.ProcAttr {
 	sys := &syscall.SysProcAttr{Setpgid: true}
 	if isTerminal() {

@@ -7,8 +7,8 @@ import (
 	"github.com/genericjob/genericjob/apis/inplace"
 )
 
-// Rejoining. The command may be an agent that runs torchrun. When a peer is lost, torchrun ends its training processes, and starts new ones once the peer
-// has come back. So code does not hang while it has no training processes. With new ones it has as much time as at a start.
+// Rejoining. The command may be an agent that runs torchrun. When a peer is lost, torchrun ends its training processes, and starts new ones once the
+// peer has come back. So code does not hang while it has no training processes. With new ones it has as much time as at a start.
 
 // trainingCheckInterval is how often to look whether torchrun has started training processes.
 const trainingCheckInterval = time.Second

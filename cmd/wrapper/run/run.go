@@ -2,11 +2,13 @@
 // goroutine decides (loop). The others only tell it of what happens: ends of processes, signals, questions, signs of life.
 //
 // The rules:
-//   - The wrapper starts the code of an attempt once at most, and only if the order allows it. Only a developer can ask for a second start (developer.go).
+//   - The wrapper starts the code of an attempt once at most, and only if the order allows it. Only a developer can ask for a second start
+//     (developer.go).
 //   - An order for a later attempt ends the code that runs. The wrapper reports that attempt as reached when no process of the code is left.
-//   - Code that ends by itself ends the wrapper, with its exit code, unless the wrapper holds that end (hold.go). Then the kubelet starts the container
-//     again, and the new wrapper waits for an order.
-//   - A file in the pod's volume tells the new wrapper what has run before. With an order that never changes, there is no such file: the code starts again.
+//   - Code that ends by itself ends the wrapper, with its exit code, unless the wrapper holds that end (hold.go). Then the kubelet starts the
+//     container again, and the new wrapper waits for an order.
+//   - A file in the pod's volume tells the new wrapper what has run before. With an order that never changes, there is no such file: the code starts
+//     again.
 //
 // Begin with wrapper.loop.
 package run

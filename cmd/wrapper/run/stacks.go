@@ -36,8 +36,8 @@ func dumpStacks(list []process) {
 	}
 }
 
-// dumpSignal returns the signal on which a process prints its stacks, if it catches it: Python's faulthandler does so, and Go. To a launcher SIGQUIT may be
-// an order to end.
+// dumpSignal returns the signal on which a process prints its stacks, if it catches it: Python's faulthandler does so, and Go. To a launcher SIGQUIT
+// may be an order to end.
 func (p process) dumpSignal() syscall.Signal {
 	if p.name == "java" {
 		return syscall.SIGQUIT

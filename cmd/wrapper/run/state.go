@@ -22,8 +22,9 @@ import (
 //	podEnds   endWithPod                                       -                  a signal has said that the pod ends
 //	over      loop, endWithPod, childEnded, finishStop, fail   -                  the wrapper ends, with exitCode
 //
-// The end of the command leads to draining, or the wrapper is over at once: see childEnded. Once no process is left, finishStop goes on. An end is held
-// until an order names an attempt that has not run, the time is over (loop), or the pod ends (endWithPod). A test compares the table with the code.
+// The end of the command leads to draining, or the wrapper is over at once: see childEnded. Once no process is left, finishStop goes on. An end is
+// held until an order names an attempt that has not run, the time is over (loop), or the pod ends (endWithPod). A test compares the table with the
+// code.
 type wrapper struct {
 	options
 	stateFile         string // where the memory is kept

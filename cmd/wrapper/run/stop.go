@@ -11,9 +11,9 @@ import (
 	"github.com/genericjob/genericjob/kernel/output"
 )
 
-// Stopping. When code is to end, because of an order or with the pod, all its processes are asked to, in whatever session they run. Each of them has the
-// grace period: a shell may end at once, and leave behind the program that saves a checkpoint. Each process is asked once. A process that starts later is
-// not asked, because it may be the one that saves. The log names the processes that a stop still waits for.
+// Stopping. When code is to end, because of an order or with the pod, all its processes are asked to, in whatever session they run. Each of them has
+// the grace period: a shell may end at once, and leave behind the program that saves a checkpoint. Each process is asked once. A process that starts
+// later is not asked, because it may be the one that saves. The log names the processes that a stop still waits for.
 
 // slowStop is how long a stop may take before the log names the processes that it waits for.
 const slowStop = time.Second
@@ -80,8 +80,8 @@ func (w *wrapper) onSignal(s syscall.Signal) {
 	}
 }
 
-// hearEnd ends the code if a signal has asked the pod to end by now. The loop calls it before it obeys an order: after such a signal, the wrapper starts
-// no code any more.
+// hearEnd ends the code if a signal has asked the pod to end by now. The loop calls it before it obeys an order: after such a signal, the wrapper
+// starts no code any more.
 func (w *wrapper) hearEnd() {
 	select {
 	case s := <-w.ends:
@@ -90,8 +90,8 @@ func (w *wrapper) hearEnd() {
 	}
 }
 
-// endWithPod ends the code because the pod ends. If the code takes too long, the kubelet kills it. A second signal does not change the exit code of a command that
-// has ended.
+// endWithPod ends the code because the pod ends. If the code takes too long, the kubelet kills it. A second signal does not change the exit code of a
+// command that has ended.
 func (w *wrapper) endWithPod(s syscall.Signal) {
 	again := w.podEnds
 	w.podEnds = true
@@ -108,8 +108,8 @@ func (w *wrapper) endWithPod(s syscall.Signal) {
 	}
 }
 
-// childEnded notes that the command has ended. If it ended by itself, the wrapper ends, too, or holds the end. If it was asked to, the wrapper waits until no
-// process of it is left: see finishStop.
+// childEnded notes that the command has ended. If it ended by itself, the wrapper ends, too, or holds the end. If it was asked to, the wrapper waits
+// until no process of it is left: see finishStop.
 func (w *wrapper) childEnded(code int) {
 	w.child = 0
 	switch {
@@ -162,8 +162,8 @@ func (w *wrapper) finishStop() {
 	w.draining, w.stopping, w.hung, w.stop = false, false, false, stopState{}
 }
 
-// sayStopped logs that an attempt has ended which was asked to. By that line kubectl gj logs tells the words of an attempt from those of the next in its
-// container. Where none follows, it is said only of a slow stop.
+// sayStopped logs that an attempt has ended which was asked to. By that line kubectl gj logs tells the words of an attempt from those of the next in
+// its container. Where none follows, it is said only of a slow stop.
 func (w *wrapper) sayStopped() {
 	if w.stop.askedAt.IsZero() || w.podEnds && !w.stop.hasNamedStragglers {
 		return

@@ -1,5 +1,6 @@
 // Branches lists the branches of kernel and controllers that no simulated life takes, and what runs them instead. A branch is a block of the
-// compiler's coverage. The list goes to e2e/simulator/BRANCHES.md. It fails if nothing runs a branch of the kernel, and no reason stands in reasons.go.
+// compiler's coverage. The list goes to e2e/simulator/BRANCHES.md. It fails if nothing runs a branch of the kernel, and no reason stands in
+// reasons.go.
 //
 //	go run ./e2e/simulator/branches [-seeds 4000] [-apiserver] [-profiles folder]
 package main

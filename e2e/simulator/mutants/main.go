@@ -1,9 +1,9 @@
 // Mutants breaks the operator on purpose, in one place for each mutant, and sees whether the simulator finds it. No code of the checkout is
 // touched: the compiler reads the broken file from elsewhere. With -update the results go to the table of README.md beside it.
 //
-// With -k it searches among the lives of scopes that have at most so many deviations, and says how many a mutant needs.
+// With -k it searches among the lives of miniatures that have at most so many deviations, and says how many a mutant needs.
 //
-//	go run ./e2e/simulator/mutants [-seeds 50000 | -k 2 [-scopes regexp]] [-run regexp] [-update]
+//	go run ./e2e/simulator/mutants [-seeds 50000 | -k 2 [-miniatures regexp]] [-run regexp] [-update]
 package main
 
 import (
@@ -22,13 +22,13 @@ import (
 func main() {
 	seeds := flag.Int("seeds", 50000, "lives in which each mutant must be found")
 	run := flag.String("run", "", "only the mutants whose name this regular expression matches")
-	most := flag.Int("k", -1, "search in scopes, in the lives with at most so many deviations")
-	scopes := flag.String("scopes", smallScopes, "with -k 2 or more: the scopes in which lives with several deviations are searched, a regular expression")
+	most := flag.Int("k", -1, "search in miniatures, in the lives with at most so many deviations")
+	miniatures := flag.String("miniatures", searchedMiniatures, "with -k 2 or more: the miniatures in which lives with several deviations are searched, a regular expression")
 	update := flag.Bool("update", false, "write the results into the table of "+document)
 	flag.Parse()
 	s, err := inLives(*seeds)
 	if *most >= 0 {
-		s, err = inScopes(*most, *scopes)
+		s, err = inMiniatures(*most, *miniatures)
 	}
 	if err == nil {
 		err = runAll(s, *run, *update)

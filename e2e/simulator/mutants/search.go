@@ -16,13 +16,14 @@ type search struct {
 	table
 }
 
-// badLife is what the simulator says of a bad life that was drawn, nearLife of one in a scope.
+// badLife is what the simulator says of a bad life that was drawn, nearLife of one in a miniature.
 var (
 	badLife  = regexp.MustCompile(`seed (\d+): .* violations \["([^:"]*)`)
-	nearLife = regexp.MustCompile(`in scope (.*) with (\d+) deviations: .* violations \["([^:"]*)`)
+	nearLife = regexp.MustCompile(`in miniature (.*) with (\d+) deviations: .* violations \["([^:"]*)`)
 )
 
-// inLives searches in lives that are drawn, first in the one that the table names. The last sweep has found the mutant there, so it most often is there.
+// inLives searches in lives that are drawn, first in the one that the table names. The last sweep has found the mutant there, so it most often is
+// there.
 func inLives(seeds int) (search, error) {
 	_, rows, _, err := lives.read()
 	if err != nil {
@@ -71,15 +72,15 @@ func (t unitTest) fall(overlay string) (string, error) {
 	}
 }
 
-// smallScopes are those whose lives with several deviations are searched: small ones, and one of each kind of failure.
-const smallScopes = "^(one replica|two operators|pause|a new leader|a failure|rules|policies|users|rare ends|rare ends in place|no progress)$"
+// searchedMiniatures are those whose lives with several deviations are searched: small ones, and one of each kind of failure.
+const searchedMiniatures = "^(one replica|two operators|pause|a new leader|a failure|rules|policies|users|rare ends|rare ends in place|no progress)$"
 
-// limitOfLives bounds a search with several deviations: in each scope nothing new is begun after so many lives.
+// limitOfLives bounds a search with several deviations: in each miniature nothing new is begun after so many lives.
 const limitOfLives = "5000"
 
-// inScopes searches in the lives of scopes, first in those with the fewest deviations: with one at most in all scopes, with more in some lives of small
-// ones. Before that it tries the scope that the table names.
-func inScopes(most int, small string) (search, error) {
+// inMiniatures searches in the lives of miniatures, first in those with the fewest deviations: with one at most in all miniatures, with more in some
+// lives of small ones. Before that it tries the miniature that the table names.
+func inMiniatures(most int, small string) (search, error) {
 	_, rows, _, err := deviations.read()
 	if err != nil {
 		return search{}, err
@@ -91,11 +92,11 @@ func inScopes(most int, small string) (search, error) {
 			}
 		}
 		for k := range most + 1 {
-			scopes, limit := ".", "0"
+			miniatures, limit := ".", "0"
 			if k > 1 {
-				scopes, limit = small, limitOfLives
+				miniatures, limit = small, limitOfLives
 			}
-			if found, err := near(program, fmt.Sprint(k), scopes, limit); found != "" || err != nil {
+			if found, err := near(program, fmt.Sprint(k), miniatures, limit); found != "" || err != nil {
 				return found, err
 			}
 		}
@@ -105,8 +106,8 @@ func inScopes(most int, small string) (search, error) {
 }
 
 // near returns the cells of the first bad life that is found with at most k deviations, or "".
-func near(program, k, scopes, limit string) (string, error) {
-	hit, err := simulate(program, nearLife, "TestEverySchedule$", "-stop", "-scopes", scopes, "-k", k, "-limit", limit)
+func near(program, k, miniatures, limit string) (string, error) {
+	hit, err := simulate(program, nearLife, "TestEverySchedule$", "-stop", "-miniatures", miniatures, "-k", k, "-limit", limit)
 	if hit == nil {
 		return "", err
 	}

@@ -19,7 +19,7 @@ var (
 		"<!-- The table is written by `make sim-mutants UPDATE=-update`. -->\n\n", "\n<!-- The end of the table of mutants. -->\n",
 	}
 	deviations = table{
-		"| mutant | deviations | in scope | as |\n| --- | --- | --- | --- |\n",
+		"| mutant | deviations | in miniature | as |\n| --- | --- | --- | --- |\n",
 		"<!-- The table is written by `make sim-mutants UPDATE='-k 2 -update'`. -->\n\n", "\n<!-- The end of the table of deviations. -->\n",
 	}
 )

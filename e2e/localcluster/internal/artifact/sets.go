@@ -153,7 +153,8 @@ func helm() Set {
 	}
 }
 
-// prometheus finds its targets in Kubernetes alone: the ways to find them in clouds are most of its code. It comes without its pages, which come from npm.
+// prometheus finds its targets in Kubernetes alone: the ways to find them in clouds are most of its code. It comes without its pages, which come from
+// npm.
 func prometheus() Set {
 	return Set{
 		Name: "prometheus", Module: "binaries/prometheus", Inputs: pinned, Linker: "-s -w", Tags: "remove_all_sd,enable_kubernetes_sd",

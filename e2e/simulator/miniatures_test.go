@@ -12,21 +12,21 @@ import (
 // The job of a healthy life succeeds before the calm, which would heal much.
 func TestHealthyLivesSucceed(t *testing.T) {
 	names := map[string]bool{}
-	for _, s := range Scopes {
+	for _, s := range Miniatures {
 		require.False(t, names[s.Name], s.Name)
 		names[s.Name] = true
 		l, trace := LiveIn(t.Context(), s, nil, true)
 		require.Empty(t, l.Violations(), s.Name)
 		trouble, _, _ := strings.Cut(l.Story(), "calm: no more trouble")
 		require.Contains(t, trouble, "event Succeeded of GenericJob", s.Name)
-		require.Less(t, len(l.states), scopeSteps, s.Name)
+		require.Less(t, len(l.states), miniatureSteps, s.Name)
 		require.Greater(t, len(trace), 50, s.Name)
 	}
 }
 
 // A life is what its deviations make of it: else nobody could repeat it, or say that all have been lived.
-func TestALifeOfAScopeRepeatsItself(t *testing.T) {
-	for _, s := range Scopes {
+func TestALifeOfAMiniatureRepeatsItself(t *testing.T) {
+	for _, s := range Miniatures {
 		_, trace := LiveIn(t.Context(), s, nil, false)
 		all := deviationsAfter(-1, trace)
 		for i := 0; i < len(all); i += len(all) / 7 {
@@ -54,7 +54,7 @@ func TestDeviationsAreTakenOnce(t *testing.T) {
 }
 
 func TestAnExplorationGoesOnWhereItStopped(t *testing.T) {
-	s, folder := Scopes[0], t.TempDir()
+	s, folder := Miniatures[0], t.TempDir()
 	explored := func(limit int) *Exploration {
 		k, err := openKeeper(folder, s, 1)
 		require.NoError(t, err)

@@ -13,11 +13,11 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// scopeSteps is how long the trouble lasts in a life of a scope.
-const scopeSteps = 22
+// miniatureSteps is how long the trouble lasts in a life of a miniature.
+const miniatureSteps = 22
 
-// Scope is a small cluster with one job, of which all lives are lived that are not far from the healthy one.
-type Scope struct {
+// Miniature is a small cluster with one job, of which all lives are lived that are not far from the healthy one.
+type Miniature struct {
 	Name   string
 	user   *trained
 	job    func() client.Object
@@ -26,8 +26,8 @@ type Scope struct {
 	events map[int]func(*Life) // what a user does, by step
 }
 
-// LiveIn lives a life of a scope, and returns how many outcomes each of its choices had.
-func LiveIn(ctx context.Context, s *Scope, deviations []Deviation, tell bool) (*Life, []int) {
+// LiveIn lives a life of a miniature, and returns how many outcomes each of its choices had.
+func LiveIn(ctx context.Context, s *Miniature, deviations []Deviation, tell bool) (*Life, []int) {
 	l, choices := follow(ctx, s, &schedule{deviations: deviations}, tell)
 	if choices.unfit != "" {
 		panic(choices.unfit)
@@ -35,10 +35,10 @@ func LiveIn(ctx context.Context, s *Scope, deviations []Deviation, tell bool) (*
 	return l, choices.trace
 }
 
-// follow lives the life of a schedule in a scope.
-func follow(ctx context.Context, s *Scope, choices *schedule, tell bool) (*Life, *schedule) {
+// follow lives the life of a schedule in a miniature.
+func follow(ctx context.Context, s *Miniature, choices *schedule, tell bool) (*Life, *schedule) {
 	l := newLife(ctx, &Tape{schedule: choices}, tell)
-	l.scope, l.user, l.worked, l.forceAfter = s, s.user, map[work]int{}, forceAfter
+	l.miniature, l.user, l.worked, l.forceAfter = s, s.user, map[work]int{}, forceAfter
 	l.rare, choices.rare = s.rare, s.rare
 	if tell {
 		choices.tell = l.say
@@ -52,7 +52,7 @@ func follow(ctx context.Context, s *Scope, choices *schedule, tell bool) (*Life,
 	l.begin()
 	l.hire()
 	seen := map[client.Object]uint64{}
-	for step := 0; step < scopeSteps && (step <= s.last() || !l.isDone()); step++ {
+	for step := 0; step < miniatureSteps && (step <= s.last() || !l.isDone()); step++ {
 		if do := s.events[step]; do != nil {
 			do(l)
 		}
@@ -65,7 +65,7 @@ func follow(ctx context.Context, s *Scope, choices *schedule, tell bool) (*Life,
 }
 
 // last is the last step in which a user does something.
-func (s *Scope) last() int {
+func (s *Miniature) last() int {
 	last := 0
 	for step := range s.events {
 		last = max(last, step)
@@ -115,11 +115,11 @@ func hashOf(o client.Object) uint64 {
 	return h.Sum64()
 }
 
-// Scopes are the scopes that there are, small ones first, and those of features last.
-var Scopes = slices.Concat(coreScopes, featureScopes)
+// Miniatures are the miniatures that there are, small ones first, and those of features last.
+var Miniatures = slices.Concat(coreMiniatures, featureMiniatures)
 
-// coreScopes are the shapes of jobs, what users do, and each framework once.
-var coreScopes = []*Scope{
+// coreMiniatures are the shapes of jobs, what users do, and each framework once.
+var coreMiniatures = []*Miniature{
 	{Name: "one replica", user: plain, job: jobOf(1)},
 	{Name: "two replicas", user: plain, job: jobOf(2)},
 	{Name: "three replicas", user: plain, job: jobOf(3)},

@@ -6,8 +6,8 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// featureScopes have each a feature that few jobs use.
-var featureScopes = []*Scope{
+// featureMiniatures have each a feature that few jobs use.
+var featureMiniatures = []*Miniature{
 	{Name: "rare ends", user: plain, job: jobOf(1), rare: true},
 	{Name: "rare ends in place", user: plain, job: jobOf(1, inPlace), rare: true},
 	{Name: "rules", user: plain, job: jobOf(1, rules)},
