@@ -46,10 +46,10 @@ func TestHangs(t *testing.T) {
 
 func TestSilence(t *testing.T) {
 	for said, want := range map[string]time.Duration{
-		HangBegins + "no sign of life for 61 s (steadySeconds)":            61 * time.Second,
+		HangBegins + "no sign of life for 61 s (steadySeconds)":                 61 * time.Second,
 		HangBegins + "no sign of life within 5 s of the start (startupSeconds)": 5 * time.Second,
-		HangBegins + "no sign of life for 99999999999 s (steadySeconds)":   0, // somebody else has written it
-		HangBegins + "no sign of life":                                     0,
+		HangBegins + "no sign of life for 99999999999 s (steadySeconds)":        0, // somebody else has written it
+		HangBegins + "no sign of life":                                          0,
 	} {
 		require.Equal(t, want, Silence(said), said)
 	}
