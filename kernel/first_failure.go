@@ -55,8 +55,7 @@ func untilCause(job *v1beta1.GenericJob, replicas *roster.Roster, ended []*end, 
 	return wait
 }
 
-// incidentOf returns the incident to which the recorded failures belong. It is found before restarts are written, with which the run mode may change: what ended
-// under the old one belongs together by its rules.
+// incidentOf returns the incident to which the recorded failures belong. It is found before restarts are written, because nodes are counted before them.
 func incidentOf(w World, l *ledger.Ledger, replicas *roster.Roster, o *outcomes) incident.Incident {
 	return incident.Of(incident.Inputs{Job: w.Job, Now: w.Now, Reports: w.Reports, Ledger: l, Roster: replicas}, failuresOf(o.ended))
 }

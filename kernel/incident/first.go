@@ -27,7 +27,7 @@ func (i Incident) First(isOver bool) (first *v1beta1.FirstFailure, before string
 		return i.Job.Status.FirstFailure, ""
 	}
 	failures := i.recorded
-	if i.isRecent() && (i.restartsTogether || isOver) {
+	if i.isRecent() && (i.restartsTogether() || isOver) {
 		failures = addLate(failures, i.belonging(i.lateFailures()))
 	}
 	return i.choose(failures)

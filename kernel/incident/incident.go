@@ -45,11 +45,10 @@ func FailureOf(pod podstate.Pod, why func() string) Failure {
 // Incident is a group of failures that belong together. One came first. The others are of code that ran at that time.
 type Incident struct {
 	Inputs
-	recorded         []Failure             // its failures that this reconcile has recorded
-	stored           *v1beta1.FirstFailure // the first failure, by the status; nil if the incident begins in this reconcile
-	jobAttempt       int32                 // in which the code failed
-	restartsTogether bool                  // all replicas restart together
-	runsSince        time.Time             // when the replica that failed first began to run again; zero if it has not
+	recorded   []Failure             // its failures that this reconcile has recorded
+	stored     *v1beta1.FirstFailure // the first failure, by the status; nil if the incident begins in this reconcile
+	jobAttempt int32                 // in which the code failed
+	runsSince  time.Time             // when the replica that failed first began to run again; zero if it has not
 	// newFailures is how many failures this reconcile adds to the stored number, if replicas restart one by one. The pods of the stored ones may be gone.
 	newFailures int32
 }
@@ -57,7 +56,7 @@ type Incident struct {
 // Of returns the incident of the stored first failure. But if a failure that this reconcile has recorded does not belong to that, it returns a new one.
 func Of(in Inputs, recorded []Failure) Incident {
 	s := &in.Job.Status
-	i := Incident{Inputs: in, recorded: recorded, stored: s.FirstFailure, jobAttempt: s.JobAttempt, restartsTogether: in.Ledger.RestartsTogether()}
+	i := Incident{Inputs: in, recorded: recorded, stored: s.FirstFailure, jobAttempt: s.JobAttempt}
 	if len(recorded) > 0 { // else nobody asks
 		i.runsSince = runsAgainSince(in.Roster, i.stored)
 	}
@@ -66,7 +65,7 @@ func Of(in Inputs, recorded []Failure) Incident {
 	}
 	for _, f := range recorded {
 		// Code that began later may be of a replica that is counted already, and has started anew since.
-		if !i.restartsTogether && i.stored != nil && !f.beganAt.IsZero() && f.beganAt.Before(i.stored.Time.Time) {
+		if !i.restartsTogether() && i.stored != nil && !f.beganAt.IsZero() && f.beganAt.Before(i.stored.Time.Time) {
 			i.newFailures++
 		}
 	}
@@ -76,6 +75,9 @@ func Of(in Inputs, recorded []Failure) Incident {
 // IsNew reports whether the incident begins in this reconcile.
 func (i Incident) IsNew() bool { return i.stored == nil }
 
+// restartsTogether reports whether all replicas restart together. The answer may change between Of and First, with the run mode.
+func (i Incident) restartsTogether() bool { return i.Ledger.RestartsTogether() }
+
 // includes reports whether a failure belongs to the incident. Its code must have run when the first failure came. And it follows from another replica's
 // end, or came within belongsWithin. If replicas restart one by one, a failure that follows stops to belong when the first replica has run again for
 // belongsWithin.
@@ -84,7 +86,7 @@ func (i Incident) includes(f *Failure) bool {
 		return false
 	}
 	switch {
-	case f.Follows != "" && (i.runsSince.IsZero() || i.restartsTogether):
+	case f.Follows != "" && (i.runsSince.IsZero() || i.restartsTogether()):
 		return true
 	case f.Time == nil:
 		return true
@@ -97,7 +99,7 @@ func (i Incident) includes(f *Failure) bool {
 
 // isSameStart reports whether code that has failed was running when the first failure came.
 func (i Incident) isSameStart(f *Failure) bool {
-	if i.restartsTogether {
+	if i.restartsTogether() {
 		return i.stored.JobAttempt == i.jobAttempt
 	}
 	return !f.beganAt.After(i.stored.Time.Time) && f.Pod != i.stored.Pod
@@ -109,14 +111,14 @@ func (i Incident) isRestarted() bool {
 	if i.stored != nil {
 		attempt = i.stored.JobAttempt
 	}
-	return i.restartsTogether && attempt < i.Ledger.JobAttempt()
+	return i.restartsTogether() && attempt < i.Ledger.JobAttempt()
 }
 
 // belonging returns the failures that belong to the incident. If all replicas restart together, all failures of the attempt do. But a replica may have
 // failed for good long before: for such a failure the time decides. It was judged when it was recorded, so it cannot become the first one any more.
 func (i Incident) belonging(failures []Failure) (list []Failure) {
 	for _, f := range failures {
-		if (!i.restartsTogether || f.isFinal) && !i.includes(&f) {
+		if (!i.restartsTogether() || f.isFinal) && !i.includes(&f) {
 			continue
 		}
 		if f.isFinal {
