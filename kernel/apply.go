@@ -19,8 +19,8 @@ type writtenRestarts struct {
 	rejected string                // that nodes keep rejecting the pods of a replica; "" if they do not
 }
 
-// applyVerdict writes into the ledger what follows from a verdict: the restarts that the limits allow, the run mode, the start time. It returns another
-// verdict if the ledger has become too large to be stored: such a job fails. It does nothing to the cluster.
+// applyVerdict writes into the ledger what follows from a verdict: the restarts that the limits allow, the run mode, the start time. It returns
+// another verdict if the ledger has become too large to be stored: such a job fails. It does nothing to the cluster.
 func applyVerdict(draft ledger.Draft, v verdict.Verdict, o *outcomes, judge podstate.Judge) (verdict.Verdict, writtenRestarts) {
 	if v.IsOver() {
 		return v, writtenRestarts{}
@@ -95,8 +95,8 @@ func (w *writtenRestarts) add(l *ledger.Ledger, e, told *end) {
 	}
 }
 
-// noteExit notes that an end of a container is counted. With restartScope Job it notes nothing: the new job attempt tells that the end is counted. And
-// the wrapper may still hold the end (see barrier.WithHeldEnds), so the barrier notes the number of ends when it opens.
+// noteExit notes that an end of a container is counted. With restartScope Job it notes nothing: the new job attempt tells that the end is counted.
+// And the wrapper may still hold the end (see barrier.WithHeldEnds), so the barrier notes the number of ends when it opens.
 func noteExit(draft ledger.Draft, e end) {
 	if !draft.RestartsTogether() {
 		draft.NoteExits(e.account, e.rank, e.pod.UID, e.account.Exits(e.rank, e.pod.UID)+1)

@@ -9,8 +9,8 @@
 // attempt: how often it was started over. A pod's label says for which attempt the pod was made. If code restarts in place, an order in the pod's
 // annotation says in which attempt the code is now.
 //
-// A pod is superseded if it belongs to an earlier attempt than the ledger's, and no order can move it to that one. It is deleted, and its end is never
-// counted.
+// A pod is superseded if it belongs to an earlier attempt than the ledger's, and no order can move it to that one. It is deleted, and its end is
+// never counted.
 //
 // # Invariants
 //

@@ -121,8 +121,8 @@ func (o *outcomes) applyFailurePolicy(job *v1beta1.GenericJob, l *ledger.Ledger)
 	}
 }
 
-// judgeTogether judges failures in a job whose replicas restart together. What a rule decides about the first failure holds for all of them. If no rule
-// matches the first failure, and it is final, then it restarts nothing. In that case the next failure is judged, as if it had been seen later.
+// judgeTogether judges failures in a job whose replicas restart together. What a rule decides about the first failure holds for all of them. If no
+// rule matches the first failure, and it is final, then it restarts nothing. In that case the next failure is judged, as if it had been seen later.
 func judgeTogether(l *ledger.Ledger, failed []*end, judge func(*end) (*v1beta1.FailurePolicyRule, string)) {
 	failed = withFirstInFront(failed)
 	for i, first := range failed {
@@ -159,8 +159,8 @@ func withFirstInFront(failed []*end) []*end {
 	return slices.Concat([]*end{first}, causes, following)
 }
 
-// moveFailingToFront moves the ends by which a rule fails the job to the front of the final ends. It returns the name of the first such rule; "" if there is
-// none.
+// moveFailingToFront moves the ends by which a rule fails the job to the front of the final ends. It returns the name of the first such rule; "" if
+// there is none.
 func moveFailingToFront(final []end) (failedBy string) {
 	slices.SortStableFunc(final, func(a, b end) int {
 		switch {

@@ -11,18 +11,18 @@ import (
 	"github.com/genericjob/genericjob/kernel/roster"
 )
 
-// The first failure. This file says which of the ends that a reconcile records are failures. Package incident finds the first one among these, and among
-// ends that are reported later.
+// The first failure. This file says which of the ends that a reconcile records are failures. Package incident finds the first one among these, and
+// among ends that are reported later.
 //
-// Two decisions depend on which failure came first. With restartScope Job, rules of the failure policy judge the first one. Of several hangs, the first
-// is counted. Apart from these, no count depends on it.
+// Two decisions depend on which failure came first. With restartScope Job, rules of the failure policy judge the first one. Of several hangs, the
+// first is counted. Apart from these, no count depends on it.
 
 // causeWithin is how long to wait for the cause if all known failures follow from another replica's end. A process that has raised an exception
 // closes its connections some seconds before it has ended.
 const causeWithin = 4 * time.Second
 
-// firstOf returns the first of the failures among some ends, of which the status knows none yet; nil if there is none. All who must know before the incident
-// is found ask it. What the status tells may be another one: a stored failure, or one that came late.
+// firstOf returns the first of the failures among some ends, of which the status knows none yet; nil if there is none. All who must know before the
+// incident is found ask it. What the status tells may be another one: a stored failure, or one that came late.
 func firstOf(ended []*end) *end {
 	var records []v1beta1.ReplicaFailure
 	for _, f := range failuresOf(ended) {
@@ -35,8 +35,8 @@ func firstOf(ended []*end) *end {
 	return ended[slices.IndexFunc(ended, func(e *end) bool { return e.pod.Name == records[n].Pod })]
 }
 
-// untilCause returns how long to wait before failures are counted. It waits if all of them follow from another replica's end, or are hangs, while some
-// replica still runs. That replica may be the cause, and its kubelet reports it soon. If it were stopped first, nobody would know why it ended.
+// untilCause returns how long to wait before failures are counted. It waits if all of them follow from another replica's end, or are hangs, while
+// some replica still runs. That replica may be the cause, and its kubelet reports it soon. If it were stopped first, nobody would know why it ended.
 func untilCause(job *v1beta1.GenericJob, replicas *roster.Roster, ended []*end, disturbed bool, now time.Time) time.Duration {
 	if len(ended) == 0 || disturbed || job.Generation != job.Status.ObservedGeneration || replicas.UnfinishedWithPods() <= len(ended) {
 		return 0
@@ -55,13 +55,14 @@ func untilCause(job *v1beta1.GenericJob, replicas *roster.Roster, ended []*end, 
 	return wait
 }
 
-// incidentOf returns the incident to which the recorded failures belong. It is found before restarts are written, because nodes are counted before them.
+// incidentOf returns the incident to which the recorded failures belong. It is found before restarts are written, because nodes are counted before
+// them.
 func incidentOf(w World, l *ledger.Ledger, replicas *roster.Roster, o *outcomes) incident.Incident {
 	return incident.Of(incident.Inputs{Job: w.Job, Now: w.Now, Reports: w.Reports, Ledger: l, Roster: replicas}, failuresOf(o.ended))
 }
 
-// firstFailure returns the first failure, as far as this reconcile knows; nil if there is none. Before is the summary that the status still has, if the
-// new one differs from it; otherwise "".
+// firstFailure returns the first failure, as far as this reconcile knows; nil if there is none. Before is the summary that the status still has, if
+// the new one differs from it; otherwise "".
 func (p *planning) firstFailure() (first *v1beta1.FirstFailure, before string) {
 	if p.recorded.waitsFor > 0 { // failures that wait to be counted are not recorded yet
 		return p.Job.Status.FirstFailure, ""

@@ -37,8 +37,8 @@ func lastHang(job *v1beta1.GenericJob, l *ledger.Ledger) (h hang) {
 	return h
 }
 
-// lastCountedHang returns the last hang that the status knows of a replica that is run again; nil if it knows none. After a hang, more failures may have
-// come than status.failures holds. Most of these follow from it, so it is the first failure.
+// lastCountedHang returns the last hang that the status knows of a replica that is run again; nil if it knows none. After a hang, more failures may
+// have come than status.failures holds. Most of these follow from it, so it is the first failure.
 func lastCountedHang(job *v1beta1.GenericJob, l *ledger.Ledger) *v1beta1.ReplicaFailure {
 	isIt := func(f *v1beta1.ReplicaFailure) bool {
 		return f.Time != nil && podstate.IsHang(f) && !hasFailedForGood(job, l, f.Pod)
@@ -88,8 +88,8 @@ func (h *hang) putFirstHangFirst(ended []*end) {
 	}
 }
 
-// includes reports whether an end belongs to the hang. It does if its code ran already when the first replica was found, and was found soon after. An end
-// by which a rule fails the job never does.
+// includes reports whether an end belongs to the hang. It does if its code ran already when the first replica was found, and was found soon after. An
+// end by which a rule fails the job never does.
 func (h *hang) includes(e *end) bool {
 	if h.within == 0 || !isHang(e) || e.failsJob() {
 		return false

@@ -82,7 +82,8 @@ func (o *outcomes) recordEnds(draft ledger.Draft, replicas *roster.Roster) (dist
 	return disturbed
 }
 
-// podStateOf returns what a replica's pod means for it. Matters is false if there is no pod, or the replica has finished: then nothing has to be recorded.
+// podStateOf returns what a replica's pod means for it. Matters is false if there is no pod, or the replica has finished: then nothing has to be
+// recorded.
 func podStateOf(replicas *roster.Roster, t *roster.Type, rank int) (state podstate.State, matters bool) {
 	if t.Pods[rank] == nil || t.HasFinished(rank) {
 		return 0, false
@@ -103,8 +104,8 @@ func (o *outcomes) count(job *v1beta1.GenericJob, draft ledger.Draft) {
 	o.moveFirstFailureToFront(draft.RestartsTogether())
 }
 
-// moveFirstFailureToFront has the first failure be the one that is told. It comes to the head of failures, or becomes the reason for the restart of all replicas.
-// But if a rule fails the job, the failure that it judged stays at the head.
+// moveFirstFailureToFront has the first failure be the one that is told. It comes to the head of failures, or becomes the reason for the restart of
+// all replicas. But if a rule fails the job, the failure that it judged stays at the head.
 func (o *outcomes) moveFirstFailureToFront(whole bool) {
 	first := firstOf(o.ended)
 	if first == nil {
@@ -131,8 +132,8 @@ func byEnd(a, b podstate.Pod) int {
 	}
 }
 
-// disturbances are the states of pods that something outside the job has ended, or is about to end. A pod in another state may have been disrupted, too: see
-// endOf.
+// disturbances are the states of pods that something outside the job has ended, or is about to end. A pod in another state may have been disrupted,
+// too: see endOf.
 var disturbances = []podstate.State{podstate.Disrupted, podstate.Lost, podstate.Terminating, podstate.Stranded}
 
 // forgetScaledDown drops what the ledger holds of replicas that were scaled away.

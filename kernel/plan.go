@@ -83,8 +83,9 @@ func (p *planning) decide() {
 	p.loss = lossOf(p.draft, p.replicas, &p.recorded, v, p.Now)
 }
 
-// apply writes into the draft what follows from the verdict: bad nodes, restarts, the first failure, an open barrier, the history. Nodes come before restarts:
-// code does not restart in its pod on a bad node. The first failure comes before the barrier: once that is open, what has ended belongs to an attempt that is over.
+// apply writes into the draft what follows from the verdict: bad nodes, restarts, the first failure, an open barrier, the history. Nodes come before
+// restarts: code does not restart in its pod on a bad node. The first failure comes before the barrier: once that is open, what has ended belongs to
+// an attempt that is over.
 func (p *planning) apply() {
 	p.incident = incidentOf(p.World, p.draft.Ledger, p.replicas, &p.recorded)
 	p.failureNode = p.countNodeFailures()
@@ -123,9 +124,9 @@ func (p *planning) tell() Decision {
 	return d
 }
 
-// askRulesAndCount asks the rules. Failures whose cause is not known yet wait to be counted. But if the rules end the job meanwhile, or stop its pods because
-// its queue takes its quota, nobody would count them later. Then askRulesAndCount counts them now, and asks the rules again. In a job that is only blocked the
-// pods stay, so their failures wait.
+// askRulesAndCount asks the rules. Failures whose cause is not known yet wait to be counted. But if the rules end the job meanwhile, or stop its pods
+// because its queue takes its quota, nobody would count them later. Then askRulesAndCount counts them now, and asks the rules again. In a job that is
+// only blocked the pods stay, so their failures wait.
 func askRulesAndCount(w World, draft ledger.Draft, recorded *outcomes) (v verdict.Verdict, recheckAfter time.Duration) {
 	ask := func() (verdict.Verdict, time.Duration) {
 		return askRules(facts{
@@ -140,8 +141,8 @@ func askRulesAndCount(w World, draft ledger.Draft, recorded *outcomes) (v verdic
 	return ask()
 }
 
-// decidedByStatus returns the decision about a job that is being deleted, or whose status is of no use for a plan. For other jobs decided is false. Err is
-// why the ledger could not be read; nil if it could.
+// decidedByStatus returns the decision about a job that is being deleted, or whose status is of no use for a plan. For other jobs decided is false.
+// Err is why the ledger could not be read; nil if it could.
 func decidedByStatus(w World, replicas *roster.Roster, err error) (d Decision, decided bool) {
 	switch {
 	case w.Job.DeletionTimestamp != nil:

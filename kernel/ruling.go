@@ -10,19 +10,20 @@ import (
 	"github.com/genericjob/genericjob/kernel/status"
 )
 
-// end is how a replica has ended, and the ruling on that. A restart is carried out only if no rule ends the job first. So no limit counts a restart that a
-// finished job would have made.
+// end is how a replica has ended, and the ruling on that. A restart is carried out only if no rule ends the job first. So no limit counts a restart
+// that a finished job would have made.
 type end struct {
 	account *ledger.Account
 	rank    int
-	// pod is the pod as it ended. If its container restarts in place, that is as if the pod had failed with its container: see AtLastExit and AtExitBeforeLoss.
+	// pod is the pod as it ended. If its container restarts in place, that is as if the pod had failed with its container: see AtLastExit and
+	// AtExitBeforeLoss.
 	pod   podstate.Pod
 	state podstate.State // of the pod. In a FailedInPod pod the code can run again; a Stranded pod has not ended, but runs no code any more
 	ruling
 }
 
-// ruling is what becomes of an end: the replica runs again, or has failed for good. endOf makes it. After that nothing changes it but the four functions at the
-// end of this file, in their order: excuse, obey, failJob and joinCountedHang.
+// ruling is what becomes of an end: the replica runs again, or has failed for good. endOf makes it. After that nothing changes it but the four
+// functions at the end of this file, in their order: excuse, obey, failJob and joinCountedHang.
 type ruling struct {
 	countsAs      ledger.Count
 	mayRunAgain   bool   // by policy and limit, or by a rule of failurePolicy
@@ -190,7 +191,8 @@ func (e *end) failJob(rule, why string) {
 	e.rule, e.whyJobFails, e.mayRunAgain = rule, why, false
 }
 
-// joinCountedHang leaves the restart of a replica uncounted, because its end belongs to a hang that is counted. If a rule restarts the replica, it still does.
+// joinCountedHang leaves the restart of a replica uncounted, because its end belongs to a hang that is counted. If a rule restarts the replica, it
+// still does.
 func (e *end) joinCountedHang() {
 	e.mayRunAgain = e.rule != "" || e.account.Policy.Allows(e.pod.Code())
 	e.countsAs, e.inCountedHang, e.rule = ledger.Uncounted, true, ""

@@ -39,8 +39,8 @@ func (i Incident) isLongOver() bool {
 	return done != nil && i.Now.After(done.Add(CauseAfterEnd))
 }
 
-// UntilGivenUp returns how much longer the pods of a job that has just failed are searched for the cause. It is zero or less if the cause is known, or was not
-// found in time. SinceEnd is how long ago the job ended.
+// UntilGivenUp returns how much longer the pods of a job that has just failed are searched for the cause. It is zero or less if the cause is known,
+// or was not found in time. SinceEnd is how long ago the job ended.
 func UntilGivenUp(first *v1beta1.FirstFailure, now time.Time, sinceEnd time.Duration) time.Duration {
 	if first == nil || first.Follows == "" || first.Time == nil || now.Add(-sinceEnd).Sub(first.Time.Time) > belongsWithin {
 		return 0
@@ -48,8 +48,8 @@ func UntilGivenUp(first *v1beta1.FirstFailure, now time.Time, sinceEnd time.Dura
 	return CauseAfterEnd - sinceEnd
 }
 
-// choose returns which end was first: the stored one, or one of failures, which the operator heard of later. It asks FirstOf itself, because it alone knows
-// the stored one and those that came late.
+// choose returns which end was first: the stored one, or one of failures, which the operator heard of later. It asks FirstOf itself, because it alone
+// knows the stored one and those that came late.
 func (i Incident) choose(failures []Failure) (first *v1beta1.FirstFailure, before string) {
 	var list []v1beta1.ReplicaFailure
 	known := 0 // how many at the beginning of list are stored: one or none

@@ -36,8 +36,8 @@ type Failure struct {
 	isFinal bool      // the ledger says that the replica has failed for good
 }
 
-// FailureOf returns how code has failed, by its pod. Why says what happened. It is called for the first failure only, because it takes time to read last
-// words.
+// FailureOf returns how code has failed, by its pod. Why says what happened. It is called for the first failure only, because it takes time to read
+// last words.
 func FailureOf(pod podstate.Pod, why func() string) Failure {
 	return Failure{ReplicaFailure: pod.Failure(), pod: pod, why: why, beganAt: pod.BeganAt()}
 }
@@ -53,7 +53,8 @@ type Incident struct {
 	newFailures int32
 }
 
-// Of returns the incident of the stored first failure. But if a failure that this reconcile has recorded does not belong to that, it returns a new one.
+// Of returns the incident of the stored first failure. But if a failure that this reconcile has recorded does not belong to that, it returns a new
+// one.
 func Of(in Inputs, recorded []Failure) Incident {
 	s := &in.Job.Status
 	i := Incident{Inputs: in, recorded: recorded, stored: s.FirstFailure, jobAttempt: s.JobAttempt}
@@ -78,9 +79,9 @@ func (i Incident) IsNew() bool { return i.stored == nil }
 // restartsTogether reports whether all replicas restart together. The answer may change between Of and First, with the run mode.
 func (i Incident) restartsTogether() bool { return i.Ledger.RestartsTogether() }
 
-// includes reports whether a failure belongs to the incident. Its code must have run when the first failure came. And it follows from another replica's
-// end, or came within belongsWithin. If replicas restart one by one, a failure that follows stops to belong when the first replica has run again for
-// belongsWithin.
+// includes reports whether a failure belongs to the incident. Its code must have run when the first failure came. And it follows from another
+// replica's end, or came within belongsWithin. If replicas restart one by one, a failure that follows stops to belong when the first replica has run
+// again for belongsWithin.
 func (i Incident) includes(f *Failure) bool {
 	if i.stored == nil || i.stored.Time == nil || !i.isSameStart(f) {
 		return false
@@ -114,8 +115,9 @@ func (i Incident) isRestarted() bool {
 	return i.restartsTogether() && attempt < i.Ledger.JobAttempt()
 }
 
-// belonging returns the failures that belong to the incident. If all replicas restart together, all failures of the attempt do. But a replica may have
-// failed for good long before: for such a failure the time decides. It was judged when it was recorded, so it cannot become the first one any more.
+// belonging returns the failures that belong to the incident. If all replicas restart together, all failures of the attempt do. But a replica may
+// have failed for good long before: for such a failure the time decides. It was judged when it was recorded, so it cannot become the first one any
+// more.
 func (i Incident) belonging(failures []Failure) (list []Failure) {
 	for _, f := range failures {
 		if (!i.restartsTogether() || f.isFinal) && !i.includes(&f) {

@@ -75,14 +75,14 @@ func failureBeforeDeletion(t *roster.Type, rank int, pod podstate.Pod, begun tim
 	return lateFailureOf(last), !last.DecidedAt().Before(begun)
 }
 
-// hasFailedAgain reports whether the last failure of the container that restarts in place is not counted yet. It is false if the node does not know how
-// the container ended: that was not the code.
+// hasFailedAgain reports whether the last failure of the container that restarts in place is not counted yet. It is false if the node does not know
+// how the container ended: that was not the code.
 func hasFailedAgain(t *roster.Type, rank int) bool {
 	return t.HasNewExit(rank) && !t.Pod(rank).WasLostByNode()
 }
 
-// ownFailure returns how code has failed in a pod that is over, and whether it ended by itself since begun. The wrapper may have waited after that, so
-// the code may be of an earlier start.
+// ownFailure returns how code has failed in a pod that is over, and whether it ended by itself since begun. The wrapper may have waited after that,
+// so the code may be of an earlier start.
 func ownFailure(pod podstate.Pod, begun time.Time) (Failure, bool) {
 	own := pod.AtOwnEnd()
 	isOld := pod.HasWaited() && own.DecidedAt().Before(begun)
