@@ -114,7 +114,7 @@ func (p Pod) hasSucceeded() bool {
 		return false
 	case p.Status.Phase == corev1.PodSucceeded:
 		return true
-	case !p.allTerminated() && !p.mainHasEnded() || p.exit() != nil || p.isUnknown():
+	case !p.codeHasEnded() || p.exit() != nil || p.isUnknown():
 		return false
 	case p.Status.Phase == corev1.PodRunning || p.Status.Reason == "" || p.Status.Reason == deadlineExceeded:
 		return true

@@ -32,7 +32,7 @@ func (p Pod) isDisruption() bool {
 		return true // Kubernetes had begun to end it
 	case p.exit() == nil:
 		return true // none of its code has failed
-	case isDisruptionReason(p.Status.Reason) && (!before || !p.allTerminated() && !p.mainHasEnded()): // otherwise only what ran on was ended
+	case isDisruptionReason(p.Status.Reason) && (!before || !p.codeHasEnded()): // otherwise only what ran on was ended
 		return true
 	default:
 		return p.DeletionTimestamp != nil && !p.failedByItself()

@@ -38,3 +38,6 @@ func (p Pod) mainHasEnded() bool {
 
 // MainHasSucceeded reports whether the template names a main container, and that has exited with 0 for good.
 func (p Pod) MainHasSucceeded() bool { return p.mainHasEnded() && p.mainEnd().ExitCode == 0 }
+
+// codeHasEnded reports whether the code that decides the replica's outcome has ended for good.
+func (p Pod) codeHasEnded() bool { return p.allTerminated() || p.mainHasEnded() }

@@ -1,8 +1,6 @@
 package v1beta1
 
 import (
-	"slices"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -149,40 +147,6 @@ type GenericJobStatus struct {
 // Unobserved is status.observedGeneration of an object that the operator has not seen. CRDs have it by default: without it, deployment tools
 // would take a new object for one that is done.
 const Unobserved int64 = -1
-
-// JobPhase is where a job is in its life.
-//
-// +kubebuilder:validation:Enum=Pending;Running;Paused;Resuming;Succeeded;Failed;Unknown
-type JobPhase string
-
-// The values of JobPhase.
-const (
-	// JobPending: the job has not yet had all its pods running.
-	JobPending JobPhase = "Pending"
-	// JobRunning: all pods have run together at least once since the job began or was resumed.
-	JobRunning JobPhase = "Running"
-	// JobPaused: the job is paused and its unfinished pods are gone.
-	JobPaused JobPhase = "Paused"
-	// JobResuming: the job was paused and not all of its pods run again yet.
-	JobResuming JobPhase = "Resuming"
-	// JobSucceeded: a success rule held. Final.
-	JobSucceeded JobPhase = "Succeeded"
-	// JobFailed: a failure rule held, or a deadline passed, or the spec cannot be run. Final.
-	JobFailed JobPhase = "Failed"
-	// JobUnknown: the operator cannot tell.
-	JobUnknown JobPhase = "Unknown"
-)
-
-// JobPhases returns all phases of a job, as the CRD lists them.
-func JobPhases() []JobPhase {
-	return []JobPhase{JobPending, JobRunning, JobPaused, JobResuming, JobSucceeded, JobFailed, JobUnknown}
-}
-
-// UnfinishedPhases returns the phases of a job that goes on: all that are not final.
-func UnfinishedPhases() []JobPhase { return slices.DeleteFunc(JobPhases(), JobPhase.IsFinal) }
-
-// IsFinal reports whether a job in this phase is over.
-func (p JobPhase) IsFinal() bool { return p == JobSucceeded || p == JobFailed }
 
 // TaskStatus is the observed state of the replicas of one type.
 type TaskStatus struct {
