@@ -129,6 +129,9 @@ func (t *truth) disrupted(p *corev1.Pod) {
 func (t *truth) asked(p *corev1.Pod) {
 	_, rec, r := t.of(p)
 	r.disruptions++
+	if t.life.isObedient(p) && !over(p) {
+		r.doubts++ // without the phase nobody knows that its kubelet had told the code to stop
+	}
 	for _, end := range endsOf(p) {
 		if t.life.tooClose(end.FinishedAt, t.life.stamp()) || obeys(end) {
 			r.doubts++

@@ -18,6 +18,7 @@ type wrapper struct {
 	runs       bool          // its code
 	jobAttempt int32         // of that code
 	died       bool          // once while it waited: that counts as a failure, though it may then run what it waited for
+	mute       bool          // its container ended while it waited, so no words tell a step
 	gone       bool          // it has ended for good
 	down       bool          // its container has ended, and the kubelet has not started it again yet
 	stranded   bool          // ... nor ever will
@@ -178,6 +179,7 @@ func (l *Life) exitInPlace(p *corev1.Pod, w *wrapper, code int32) {
 // exitContainer does that to code whose end is known.
 func (l *Life) exitContainer(p *corev1.Pod, w *wrapper, code int32) {
 	l.say("kubelet: the container of %s exits with code %d, for the %d. time", keyOf(p), code, w.exits+1)
+	w.mute = w.waits()
 	w.runs, w.down, w.held, w.heard, w.untold = false, true, nil, false, false
 	w.exits++
 	l.change(p, func(p *corev1.Pod) {
