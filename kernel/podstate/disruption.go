@@ -198,7 +198,7 @@ func askedToStop(pod *corev1.Pod) (time.Time, bool) {
 // failed by itself if it tells how its process had failed before.
 func (p Pod) HasFailedUnasked() bool {
 	e := p.exit()
-	if e == nil || !p.allTerminated() || disruptionTarget(p.Pod) != nil {
+	if e == nil || !p.codeHasEnded() || disruptionTarget(p.Pod) != nil {
 		return false
 	}
 	if e.endedByKillSignal() {

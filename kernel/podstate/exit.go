@@ -35,12 +35,12 @@ func isInvented(t *corev1.ContainerStateTerminated) bool {
 }
 
 // exit returns how the container ended whose end made the replica fail; nil if no code of the user has failed. It is the main container, if one is
-// named and has ended. Else it is the first container with an exit code other than 0; init containers come last.
+// named: the others decide nothing, whether or not it has ended. Else it is the first container with an exit code other than 0. Init containers come last.
 func (p Pod) exit() *exit {
-	if s := p.statusOf(p.main()); s != nil && s.State.Terminated != nil {
-		return exitOf(*s)
+	if end := p.mainEnd(); end != nil {
+		return exitOf(*p.statusOf(p.main()))
 	}
-	for _, statuses := range p.own() {
+	for _, statuses := range p.deciding() {
 		for _, c := range statuses {
 			if e := exitOf(c); e != nil {
 				return e
@@ -60,9 +60,8 @@ func exitOf(c corev1.ContainerStatus) *exit {
 
 // isUnknown reports whether nobody knows how a container ended that decides the outcome.
 func (p Pod) isUnknown() bool {
-	main := p.main()
-	return slices.ContainsFunc(p.own()[0], func(c corev1.ContainerStatus) bool {
-		return (main == "" || c.Name == main) && c.State.Terminated != nil && isInvented(c.State.Terminated)
+	return slices.ContainsFunc(p.deciding()[0], func(c corev1.ContainerStatus) bool {
+		return c.State.Terminated != nil && isInvented(c.State.Terminated)
 	})
 }
 

@@ -25,6 +25,18 @@ func (p Pod) mainEnd() *corev1.ContainerStateTerminated {
 	return nil
 }
 
+// deciding returns the states of the containers whose end is the replica's outcome: of the main container, if the template names one, or else of all.
+// Then come those of the init containers, as in own.
+func (p Pod) deciding() [2][]corev1.ContainerStatus {
+	own, name := p.own(), p.main()
+	for i := range p.Status.ContainerStatuses {
+		if p.Status.ContainerStatuses[i].Name == name {
+			own[0] = p.Status.ContainerStatuses[i : i+1]
+		}
+	}
+	return own
+}
+
 // mainHasEnded reports whether the template names a main container, and that has ended for good, in a way that is known. Whatever else runs in the pod
 // decides nothing any more.
 func (p Pod) mainHasEnded() bool {

@@ -1,6 +1,7 @@
 package podstate
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -24,6 +25,23 @@ func helped(code int32, edits ...func(*corev1.Pod)) Pod {
 func loggerEnded(p Pod, at time.Time) Pod {
 	p.Status.ContainerStatuses[1].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, FinishedAt: metav1.NewTime(at)}}
 	return p
+}
+
+// loggerFailed has the other container have failed at noon.
+func loggerFailed(p Pod) Pod {
+	p.Status.ContainerStatuses[1].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 3, FinishedAt: metav1.NewTime(noon)}}
+	return p
+}
+
+// backwards has the kubelet report the containers in another order.
+func backwards(p Pod) Pod {
+	slices.Reverse(p.Status.ContainerStatuses)
+	return p
+}
+
+// runsOn has the main container not have ended.
+func runsOn(p *corev1.Pod) {
+	p.Status.ContainerStatuses[0].State = pod().Status.ContainerStatuses[0].State
 }
 
 // mayBeStarted has the kubelet start the main container again by rules of the template.
@@ -106,7 +124,10 @@ func TestWhatEndsAPodAfterItsMainContainer(t *testing.T) {
 		"removed, and had failed":                   {helped(3, removed), Replica{}, Failed},
 		"preempted, and had failed":                 {helped(3, reason("Preempting"), targeted(later)), Replica{}, Failed},
 		"... and no container is main":              {unnamed(helped(3, reason("Preempting"), targeted(later))), Replica{}, Disrupted},
-		"removed, and its main container still ran": {helped(0, removed, state(func(s *corev1.ContainerStatus) { s.State = pod().Status.ContainerStatuses[0].State })), Replica{}, Disrupted},
+		"removed, and its main container still ran": {helped(0, removed, runsOn), Replica{}, Disrupted},
+		"removed, main ran, and a helper failed":    {loggerFailed(helped(0, removed, runsOn)), Replica{}, Disrupted},
+		"... in another order of its containers":    {backwards(loggerFailed(helped(0, removed, runsOn))), Replica{}, Disrupted},
+		"forced, main ran, and a helper failed":     {loggerFailed(helped(0, forced, runsOn)), Replica{}, Lost},
 
 		// Its node is lost, or somebody deletes it by force.
 		"forced, and had done its work":       {helped(0, forced), Replica{}, Succeeded},
@@ -180,4 +201,12 @@ func TestAFailureIsThatOfTheMainContainer(t *testing.T) {
 	require.Equal(t, noon, p.Failure().Time.Time)
 	require.Equal(t, noon.Add(time.Hour), unnamed(p).Failure().Time.Time)
 	require.Equal(t, noon.Add(time.Hour), p.EndedAt(), "other questions are about all containers")
+}
+
+// Somebody deletes the pod of a main container that has failed, before the kubelet has told the end of a helper. It may be the cause of other failures.
+func TestWhatTheMainContainerSaysIsHeardWhileAHelperRuns(t *testing.T) {
+	failed := helped(3)
+	require.True(t, failed.HasFailedUnasked())
+	require.False(t, unnamed(helped(3)).HasFailedUnasked(), "another container may go on")
+	require.False(t, loggerFailed(helped(0, runsOn)).HasFailedUnasked(), "the main container runs")
 }

@@ -29,10 +29,16 @@ func (p Pod) StartedAt() (last time.Time, all bool) {
 	return last, len(own) > 0 || p.Status.Phase == corev1.PodRunning
 }
 
-// EndedAt returns when the last of the template's containers finished, or its last init container if no container has begun. It is zero if unknown.
-func (p Pod) EndedAt() time.Time {
-	var last time.Time
-	for _, statuses := range p.own() {
+// EndedAt returns when the last of the template's containers finished, or its last init container if no container has ended. It is zero if unknown.
+func (p Pod) EndedAt() time.Time { return lastEnd(p.own()) }
+
+// DecidedAt returns when the code ended whose exit is the replica's outcome: that of the main container, if one is named. It is zero if unknown. As
+// long as that code has not ended, it is when the last init container finished.
+func (p Pod) DecidedAt() time.Time { return lastEnd(p.deciding()) }
+
+// lastEnd returns when the last of some containers finished, or the last of the init containers if none of them has.
+func lastEnd(own [2][]corev1.ContainerStatus) (last time.Time) {
+	for _, statuses := range own {
 		for _, c := range statuses {
 			if t := c.State.Terminated; t != nil && t.FinishedAt.After(last) {
 				last = t.FinishedAt.Time
@@ -43,14 +49,6 @@ func (p Pod) EndedAt() time.Time {
 		}
 	}
 	return last
-}
-
-// DecidedAt returns when the code ended whose exit is the replica's outcome: that of the main container, if one is named. It is zero if unknown.
-func (p Pod) DecidedAt() time.Time {
-	if end := p.mainEnd(); end != nil {
-		return end.FinishedAt.Time
-	}
-	return p.EndedAt()
 }
 
 // BeganAt returns when the container began whose end made the pod fail; zero if unknown.
