@@ -25,7 +25,7 @@ func (p Pod) mainEnd() *corev1.ContainerStateTerminated {
 	return nil
 }
 
-// deciding returns the states of the containers whose end is the replica's outcome: of the main container, if the template names one, or else of all.
+// deciding returns the states of the containers whose end is the replica's outcome. That is the main container, if the template names one, or else all.
 // Then come those of the init containers, as in own.
 func (p Pod) deciding() [2][]corev1.ContainerStatus {
 	own, name := p.own(), p.main()
