@@ -13,6 +13,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/ledger"
 	"github.com/genericjob/genericjob/kernel/output"
+	"github.com/genericjob/genericjob/kernel/roster"
 	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/verdict"
 )
@@ -68,4 +69,9 @@ func TestAHangOfWhoHasFailedForGoodIsOver(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, over, lastHang(job, d.Ledger).foundAt.IsZero(), failed)
 	}
+}
+
+// The pod of the first failure may be gone, or have been replaced.
+func TestAPodThatIsGoneIsOfNoType(t *testing.T) {
+	require.Empty(t, typeOf(&roster.Roster{}, "job-worker-0"))
 }
