@@ -37,8 +37,8 @@ func isInvented(t *corev1.ContainerStateTerminated) bool {
 // exit returns how the container ended whose end made the replica fail; nil if no code of the user has failed. It is the main container, if one is
 // named: the others decide nothing, whether or not it has ended. Else it is the first container with an exit code other than 0. Init containers come last.
 func (p Pod) exit() *exit {
-	if end := p.mainEnd(); end != nil {
-		return exitOf(*p.statusOf(p.main()))
+	if s := p.statusOf(p.main()); s != nil && s.State.Terminated != nil {
+		return exitOf(*s)
 	}
 	for _, statuses := range p.deciding() {
 		for _, c := range statuses {
