@@ -48,9 +48,11 @@ func (a *acting) keepsLogs(t *roster.Type, rank int, pod podstate.Pod) bool {
 	return t.Order(rank) != nil && (t.HasFailed(rank) || waits && t.HasNewExit(rank))
 }
 
-// stopWaiting ends a pod that restarts in place and will run no more code. The pod stays, with its logs.
+// stopWaiting ends a pod that restarts in place and will run no more code. The pod stays, with its logs. If its code has ended for good, it waits for
+// nothing: releaseKept ends it, once what admission has added may have reported.
 func (a *acting) stopWaiting(pod podstate.Pod) {
-	if podstate.CanGoOn(pod.Pod) && !isToldToEnd(pod) {
+	hasEnded := pod.OnlyAddedRun() && a.judge.UntilStranded(pod) < 0
+	if podstate.CanGoOn(pod.Pod) && !isToldToEnd(pod) && !hasEnded {
 		a.do(EndPod, pod.Pod, "its code is not run again")
 	}
 }

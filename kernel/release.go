@@ -70,8 +70,6 @@ func (a *acting) releaseFinished(pod podstate.Pod, reason string) {
 	case pod.HasEnded() || pod.DeletionTimestamp != nil:
 	case pod.Exits() > 0 || podstate.NumbersOf(pod.Pod).WasStartedOver() || a.judge.UntilStranded(pod) == 0:
 		a.stopWaiting(pod)
-		a.release(pod.Pod, reason)
-		return
 	default:
 		a.do(StopPod, pod.Pod, "its replica has finished, with another pod")
 		return

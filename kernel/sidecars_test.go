@@ -101,6 +101,24 @@ func TestAnInjectedSidecarOfAFinishedReplicaMayReport(t *testing.T) {
 	require.Contains(t, did(plan(t, job, kt.At(10*time.Second), pod, kt.Pod(job, "worker", 1, kt.Running))), "EndPod worker-0")
 }
 
+// So does one in a pod that is to begin again, when the job ends before the pod hears it. Its code has ended, and waits for no order.
+func TestAnInjectedSidecarMayReportThoughItsPodWasToBeginAgain(t *testing.T) {
+	job, pods := startedOver(t, 3)
+	kt.Policy(v1beta1.RestartAlways, 3)(&job.Spec.ReplicaSpecs[0])
+	job.Spec.ActiveDeadlineSeconds = ptr.To[int64](120)
+	job = after(job, plan(t, job, kt.At(90*time.Second), append(pods[:1:1], with(pods[1:], kt.FailedWithout("Evicted"), kt.Disrupted)...)...))
+	require.EqualValues(t, 2, job.Status.JobAttempt)
+
+	now := kt.At(2 * time.Minute)
+	pods = with(pods[:1], kt.ExitedAt(0, now), runsIn("istio-proxy"))
+	d := plan(t, job, now, pods...)
+	require.Equal(t, v1beta1.JobFailed, d.Status.Phase)
+	require.Equal(t, []string{"ReleasePod worker-0"}, did(d))
+	job, pods = after(job, d), with(pods, kt.Released)
+	require.Equal(t, 4*time.Second, plan(t, job, now.Add(6*time.Second), pods...).RequeueAfter)
+	require.Equal(t, []string{"EndPod worker-0"}, did(plan(t, job, now.Add(10*time.Second), pods...)))
+}
+
 // Clean-up leaves it the same time. A pod that is deleted takes what has not been reported along.
 func TestAnInjectedSidecarMayReportBeforeTheCleanUp(t *testing.T) {
 	job := kt.Job(kt.Type("worker", 1), kt.Begun, cleanUp(v1beta1.CleanUpAll))
