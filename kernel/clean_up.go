@@ -24,8 +24,7 @@ func (a *acting) forFinishedJob(t *roster.Type, rank int, pod podstate.Pod) {
 	case t.HasFinished(rank):
 		a.releaseFinished(pod, "the job has finished")
 	case waits:
-		a.stopWaiting(pod)
-		a.releaseKept(pod, "the job has finished")
+		a.stopWaiting(pod, "the job has finished")
 	default:
 		a.releaseKept(pod, "the job has finished")
 	}

@@ -48,11 +48,14 @@ func (a *acting) keepsLogs(t *roster.Type, rank int, pod podstate.Pod) bool {
 	return t.Order(rank) != nil && (t.HasFailed(rank) || waits && t.HasNewExit(rank))
 }
 
-// stopWaiting ends a pod that restarts in place and will run no more code. The pod stays, with its logs. If its code has ended for good, it waits for
-// nothing: releaseKept ends it, once what admission has added may have reported.
-func (a *acting) stopWaiting(pod podstate.Pod) {
+// stopWaiting ends a pod that restarts in place and will run no more code, and releases it. The pod stays, with its logs. If its code has ended for
+// good, it waits for nothing: what admission has added may still report.
+func (a *acting) stopWaiting(pod podstate.Pod, reason string) {
 	hasEnded := pod.OnlyAddedRun() && a.judge.UntilStranded(pod) < 0
-	if podstate.CanGoOn(pod.Pod) && !isToldToEnd(pod) && !hasEnded {
-		a.do(EndPod, pod.Pod, "its code is not run again")
+	if hasEnded || !podstate.CanGoOn(pod.Pod) || isToldToEnd(pod) {
+		a.releaseKept(pod, reason)
+		return
 	}
+	a.do(EndPod, pod.Pod, "its code is not run again")
+	a.release(pod.Pod, reason)
 }

@@ -82,7 +82,7 @@ func (r Refusal) namesService(w World) bool {
 	s := &w.Job.Status
 	hadPods := len(s.Ledger) > 0 || s.JobAttempt > 0 || s.PauseCount > 0 || s.Phase == v1beta1.JobRunning ||
 		slices.ContainsFunc(w.Pods, func(p *corev1.Pod) bool { return metav1.IsControlledBy(p, w.Job) })
-	return r.Action.Verb == CreateService && r.Reason == v1beta1.ReasonNameConflict && s.ServiceName == "" && !hadPods
+	return r.Action.Verb == CreateService && r.Reason == v1beta1.ReasonNameConflict && !r.Edited && s.ServiceName == "" && !hadPods
 }
 
 // inView corrects a refusal by what the world shows. An invalid pod fails no job for which a pod like it was ever accepted.

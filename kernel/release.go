@@ -69,7 +69,8 @@ func (a *acting) releaseFinished(pod podstate.Pod, reason string) {
 	switch {
 	case pod.HasEnded() || pod.DeletionTimestamp != nil:
 	case pod.Exits() > 0 || podstate.NumbersOf(pod.Pod).WasStartedOver() || a.judge.UntilStranded(pod) == 0:
-		a.stopWaiting(pod)
+		a.stopWaiting(pod, reason)
+		return
 	default:
 		a.do(StopPod, pod.Pod, "its replica has finished, with another pod")
 		return

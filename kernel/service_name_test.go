@@ -59,6 +59,7 @@ func TestTheNameOfTheServiceDoesNotChangeUnderPods(t *testing.T) {
 		job  *v1beta1.GenericJob
 		pods []*corev1.Pod
 		live bool // there is a pod that the cache does not show
+		own  bool // the Service is the job's own, and its labels were edited
 		want bool
 	}{
 		"the job has had no pod":        {job: with(as), want: true},
@@ -67,11 +68,12 @@ func TestTheNameOfTheServiceDoesNotChangeUnderPods(t *testing.T) {
 		"an outcome is recorded":        {job: with(func(s *v1beta1.GenericJobStatus) { s.Ledger = []v1beta1.TaskLedger{{Type: "worker", Succeeded: "1"}} })},
 		"all have been replaced":        {job: with(func(s *v1beta1.GenericJobStatus) { s.JobAttempt = 1 })},
 		"it was paused when it had run": {job: with(func(s *v1beta1.GenericJobStatus) { s.PauseCount = 1 })},
+		"it is the job's own Service":   {job: with(as), own: true},
 		"it runs":                       {job: with(func(s *v1beta1.GenericJobStatus) { s.Phase = v1beta1.JobRunning })},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := taken(tc.job)
-			r.Accepted = tc.live
+			r.Accepted, r.Edited = tc.live, tc.own
 			w := kernel.World{Job: tc.job, Pods: tc.pods, Now: kt.Start}
 			d := kernel.RecordRefusals(w, kernel.Decision{}, []kernel.Refusal{r})
 			require.Equal(t, tc.want, d.Status.ServiceName != "")

@@ -119,6 +119,15 @@ func TestAnInjectedSidecarMayReportThoughItsPodWasToBeginAgain(t *testing.T) {
 	require.Equal(t, []string{"EndPod worker-0"}, did(plan(t, job, now.Add(10*time.Second), pods...)))
 }
 
+// A pod that waits for its order is ended by one call, also if only what admission has added still runs there.
+func TestAnInjectedSidecarIsEndedByOneCall(t *testing.T) {
+	job, pods := startedOverBy(t, 1, 1)
+	job = after(job, planWorld(t, holding(job, pods, pods[1], 1)))
+	require.Equal(t, v1beta1.JobFailed, job.Status.Phase)
+	pods = with(pods[1:], kt.ExitedAt(9, kt.At(2*time.Minute)), runsIn("istio-proxy"), kt.Released)
+	require.Equal(t, []string{"EndPod worker-1"}, did(plan(t, job, kt.At(3*time.Minute), pods...)))
+}
+
 // Clean-up leaves it the same time. A pod that is deleted takes what has not been reported along.
 func TestAnInjectedSidecarMayReportBeforeTheCleanUp(t *testing.T) {
 	job := kt.Job(kt.Type("worker", 1), kt.Begun, cleanUp(v1beta1.CleanUpAll))

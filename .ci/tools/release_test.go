@@ -111,7 +111,11 @@ func TestAReleaseIsTheSameTwiceAndIsPublishedAsItWasMade(t *testing.T) {
 	requireNoOtherImage(t, checkouts[0], images[0])
 	chart, err := run(t, checkouts[0], "tar", "-xOzf", "dist/release/genericjob-"+strings.TrimPrefix(version, "v")+".tgz")
 	require.NoError(t, err)
-	require.NotRegexp(t, `repository.*set-the-image|No image is published|pulled by nobody`, chart)
+	require.NotRegexp(t, `repository.*set-the-image|OWNER/REPOSITORY|pulled by nobody|chart's appVersion`, chart)
+	tag := strings.TrimPrefix(images[0], strings.ToLower(folder)+"/manager:")
+	require.Contains(t, chart, "  tag: \""+tag+"\"")
+	require.Contains(t, chart, "| `image.tag` | `\""+tag+"\"` |")
+	require.Contains(t, chart, "helm install genericjob oci://"+strings.ToLower(folder)+"/charts/genericjob --version ")
 
 	pushed, err := run(t, checkouts[0], ".ci/publish", version, folder)
 	require.NoError(t, err)

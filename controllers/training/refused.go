@@ -25,15 +25,23 @@ func (r *Reconciler) reportRefusal(ctx context.Context, job client.Object, resul
 	}
 	r.Counts.CountFailedCall(r.Kind, metrics.ObjectOther, v1beta1.ReasonRefused)
 	if news {
-		reason, message := v1beta1.ReasonRefused, err.Error()
-		var refusal *calls.RefusalError
-		if errors.As(err, &refusal) {
-			reason, message = refusal.Reason, refusal.Message
-		}
-		list := []kernel.Event{status.NewEvent(true, reason, fmt.Sprintf(
-			"The apiserver refuses what is to be done for the job: %s. The operator keeps trying. Change what is in the way: a policy, a webhook, a role, a quota, or an object of that name.", message))}
+		list := []kernel.Event{refusedEvent(err)}
 		announce.Warnings(ctx, list)
 		announce.Events(r.Recorder, job, list)
 	}
 	return ctrl.Result{RequeueAfter: calls.Sooner(result.RequeueAfter, again)}, nil
+}
+
+// refusedEvent tells of such a refusal, and what to do. A message about an object whose labels somebody has edited says that itself.
+func refusedEvent(err error) kernel.Event {
+	reason, message := v1beta1.ReasonRefused, err.Error()
+	var refusal *calls.RefusalError
+	if errors.As(err, &refusal) {
+		reason, message = refusal.Reason, refusal.Message
+		if refusal.Edited {
+			return status.NewEvent(true, reason, message+".")
+		}
+	}
+	return status.NewEvent(true, reason, fmt.Sprintf(
+		"The apiserver refuses what is to be done for the job: %s. The operator keeps trying. Change what is in the way: a policy, a webhook, a role, a quota, or an object of that name.", message))
 }

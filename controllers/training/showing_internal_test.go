@@ -8,6 +8,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers/calls"
+	"github.com/genericjob/genericjob/kernel"
 )
 
 // A job whose definition could not write its status for so many replicas showed Running for ever, and nobody heard why.
@@ -39,4 +41,13 @@ func TestAStatusThatItsDefinitionCannotWriteIsTold(t *testing.T) {
 		require.Contains(t, <-m.told.Events, "Warning InvalidDefinition TrainingFramework jax is at fault, and not the job: "+
 			"it cannot write the job's status: spec.status.alike: it takes too long. "+shows)
 	}
+}
+
+// The message about an object whose labels somebody has edited has the remedy. Another one beside it would be wrong.
+func TestAnEventTellsOneRemedy(t *testing.T) {
+	edited := &calls.RefusalError{Refusal: kernel.Refusal{Reason: v1beta1.ReasonNameConflict, Edited: true, Message: "somebody has changed a label: put it back"}}
+	require.Equal(t, "somebody has changed a label: put it back.", refusedEvent(edited).Message)
+	other := &calls.RefusalError{Refusal: kernel.Refusal{Reason: v1beta1.ReasonCreateFailed, Message: "no room"}}
+	require.Contains(t, refusedEvent(other).Message, "no room. The operator keeps trying. Change what is in the way")
+	require.Equal(t, v1beta1.ReasonRefused, refusedEvent(errors.New("no answer")).Reason)
 }

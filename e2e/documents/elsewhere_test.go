@@ -24,6 +24,7 @@ var elsewhere = []runner{
 		[]string{`"delete"`, `"--all-namespaces"`, `"--for=delete"`, `"crd"`}},
 	{commandsLike(`kubectl rollout status`), "e2e/suite:TestExtension", []string{`"rollout", "status"`}},
 	{commandsLike(`promtool test rules`), "e2e/metrics:TestMonitoring", []string{`"test", "rules"`}},
+	{commandsLike(`kubectl apply -f genericjob-v[0-9.]+-install.yaml`), "Makefile", []string{`$(KUBECTL) kustomize deploy/default`, `$(KUBECTL) apply -f -`}},
 	{commandsLike(`crane push`), ".ci/publish", []string{`crane push`}},
 	{commandsLike(`install dist/kubectl-gj`), "e2e/suite:TestGJ", []string{`kubectl_complete-gj`}},
 	{commandsLike(`pip install ./cmd/python`), "e2e/python:TestPackage", []string{`"pip", "wheel"`, `"pip", "install"`}},

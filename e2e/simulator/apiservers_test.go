@@ -80,7 +80,10 @@ func happening(of watch.EventType, o client.Object) answer {
 }
 
 // actual is a real apiserver.
-type actual struct{ client.WithWatch }
+type actual struct {
+	client.WithWatch
+	minor int // of its version: 37 of 1.37.2
+}
 
 // newActual starts one.
 func newActual(t *testing.T) *actual {
@@ -93,7 +96,7 @@ func newActual(t *testing.T) *actual {
 	env.Config.QPS = -1
 	c, err := client.NewWithWatch(env.Config, client.Options{Scheme: scheme})
 	require.NoError(t, err)
-	return &actual{c}
+	return &actual{c, testenv.Minor(t, env)}
 }
 
 func (r *actual) client() client.Client { return r }

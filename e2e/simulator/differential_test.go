@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -155,7 +156,27 @@ func TestTheSimulatedAPIAnswersAsARealOneDoes(t *testing.T) {
 
 // compare tells where the simulated API, which may be broken before, answers a script otherwise than a real one has.
 func (b *together) compare(seed int64, heard []answer, broken func(*simulated)) []string {
-	return differences(b.onSimulated(drawScript(SeedTape(seed)), broken), heard)
+	return b.unlessOlder(differences(b.onSimulated(drawScript(SeedTape(seed)), broken), heard))
+}
+
+// The simulated API answers as the newest apiserver does. These are the answers of older ones, with the first minor version that gives them no more.
+// The operator takes both alike: it reads again, or finds that nothing it cares for has changed.
+var older = []struct {
+	until int
+	told  string
+}{
+	{34, `error: simulated "404 NotFound", real "409 Conflict"`},                // a write that names the UID of an object that is gone
+	{36, "more true, .* view: is another version: simulated false, real true$"}, // a status write that brings edits along which do not count
+}
+
+// unlessOlder leaves a script out if the first difference is one of an older apiserver: what follows may differ because of it.
+func (b *together) unlessOlder(differ []string) []string {
+	for _, o := range older {
+		if b.actual.minor < o.until && len(differ) > 0 && regexp.MustCompile(o.told).MatchString(differ[0]) {
+			return nil
+		}
+	}
+	return differ
 }
 
 // sweep runs scripts on the real apiserver, several at a time.
@@ -191,7 +212,7 @@ func (b *together) replay(seed int64) {
 func (b *together) try(tape []byte) []string {
 	heard, err := b.onReal(drawScript(ReplayTape(tape)))
 	require.NoError(b.t, err)
-	return differences(b.onSimulated(drawScript(ReplayTape(tape)), sound), heard)
+	return b.unlessOlder(differences(b.onSimulated(drawScript(ReplayTape(tape)), sound), heard))
 }
 
 func say(play script) string {

@@ -130,6 +130,14 @@ func listenApart(plane *envtest.ControlPlane) error {
 // Needs skips a test on an apiserver older than 1.<minor>, and says what that lacks.
 func Needs(t *testing.T, env *envtest.Environment, minor int, what string) {
 	t.Helper()
+	if have := Minor(t, env); have < minor {
+		t.Skipf("needs Kubernetes 1.%d, and this is 1.%d: %s", minor, have, what)
+	}
+}
+
+// Minor returns the minor version of the apiserver: 37 of 1.37.2.
+func Minor(t *testing.T, env *envtest.Environment) int {
+	t.Helper()
 	discovered, err := discovery.NewDiscoveryClientForConfig(env.Config)
 	if err != nil {
 		t.Fatal(err)
@@ -142,9 +150,7 @@ func Needs(t *testing.T, env *envtest.Environment, minor int, what string) {
 	if err != nil {
 		t.Fatalf("the apiserver says it is version %+v", version)
 	}
-	if have < minor {
-		t.Skipf("needs Kubernetes 1.%d, and this is %s: %s", minor, version.GitVersion, what)
-	}
+	return have
 }
 
 // Root is the checkout's folder: the nearest one above the working directory that has a go.mod.

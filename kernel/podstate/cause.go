@@ -47,7 +47,7 @@ func (p Pod) kindSeen(r *v1beta1.ReplicaFailure) v1beta1.CauseKind {
 	switch {
 	case p.wasOverItsLimit():
 		return v1beta1.CauseStorage // of an emptyDir, or of ephemeral storage
-	case p.endedByDeadline():
+	case p.endedByDeadline() && !p.wasToldToEnd():
 		return v1beta1.CauseTimeout
 	case IsHang(r):
 		return v1beta1.CauseHang

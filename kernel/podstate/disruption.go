@@ -56,6 +56,16 @@ func (p Pod) endedByDeadline() bool {
 	}
 }
 
+// wasToldToEnd reports whether the operator has lowered the deadline of a pod, to end what ran on after the code. A deadline that the template has may
+// have passed before.
+func (p Pod) wasToldToEnd() bool {
+	now, own := p.Spec.ActiveDeadlineSeconds, p.Template.Spec.ActiveDeadlineSeconds
+	if now == nil || *now > 1 || own != nil && *own <= 1 {
+		return false
+	}
+	return own == nil || p.Status.StartTime != nil && p.DecidedAt().Before(p.Status.StartTime.Add(time.Duration(*own)*time.Second))
+}
+
 // wasOverItsLimit reports whether the kubelet has evicted the pod because it went over a limit of its own, for an emptyDir or for ephemeral storage.
 // Other evictions do not look like this. An eviction to help the node, whoever asked for it, has the condition DisruptionTarget. A node that is short
 // of disk or memory rejects pods before their code has started.

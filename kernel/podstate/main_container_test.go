@@ -195,6 +195,17 @@ func TestAFailureBeforeTheDeadlineIsNoTimeout(t *testing.T) {
 	}
 }
 
+// Nor is one after which the operator had what ran on ended, by a deadline of a second. The template's deadline may have passed before.
+func TestADeadlineByWhichTheOperatorEndsAPodIsNoTimeout(t *testing.T) {
+	for own, want := range map[int64]v1beta1.CauseKind{0: v1beta1.CauseOutOfMemory, 3601: v1beta1.CauseOutOfMemory, 3600: v1beta1.CauseTimeout, 1: v1beta1.CauseTimeout} {
+		p := pod(exited(137, noon), reasoned(oomKilled), beside("proxy", nil), reason("DeadlineExceeded"), bounded(1))
+		if own > 0 {
+			p.Template.Spec.ActiveDeadlineSeconds = &own
+		}
+		require.Equal(t, want, Pod{Trim(p.DeepCopy()), p.Template}.FailureWithCause().Cause.Kind, own)
+	}
+}
+
 // What ran on beside the main container does not tell when the code failed.
 func TestAFailureIsThatOfTheMainContainer(t *testing.T) {
 	p := loggerEnded(helped(3, phase(corev1.PodFailed)), noon.Add(time.Hour))

@@ -114,6 +114,10 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 		`{genericJob: {}, status: {state: "${observed.conditions[0].type}"}, phase: shown.state}`: {"spec.status: for a job that is Pending, and has no more to tell: spec.status.state: "},
 		`{genericJob: {}, status: {state: "${observed.phase}", count: "${has(observed.tasks) ? observed.tasks[0].replicas.size() : 0}"}, phase: shown.state}`: {
 			"spec.status: for a job that is Pending, and so large that its tasks have no replicas: spec.status.count: no such key: replicas. Ask whether there is what may be missing, as in observed.?tasks[?0].?replicas.orValue([])"},
+		`{genericJob: {}, status: {state: "${observed.phase}", end: "${has(observed.startTime) ? string(observed.completionTime) : ''}"}, phase: shown.state}`: {
+			"spec.status: for a job that is Pending, and has no more to tell than startTime: spec.status.end: no such key: completionTime"},
+		`{genericJob: {}, status: {state: "${observed.phase}", first: "${has(observed.conditions) ? observed.tasks[0].type : ''}"}, phase: shown.state}`: {
+			"spec.status: for a job that is Pending, and has no tasks: spec.status.first: no such key: tasks"},
 		`{genericJob: {}, status: {state: "${observed.phase}", count: "${observed.?tasks[?0].?replicas.orValue([]).size()}", s: "${has(observed.startTime)}"}, phase: "shown.?state.orValue('')"}`: nil,
 		`{genericJob: {a: 1}, variables: [{name: a, expression: nope}]}`:                 {"spec.variables[0].expression: undeclared", "spec.genericJob.a: there is no such field"},
 		`genericJob: {ttlSecondsAfterFinished: 3}`:                                       {"spec.genericJob.ttlSecondsAfterFinished: a GenericJob that goes before its job would be missed"},

@@ -3,6 +3,7 @@ package definition
 import (
 	"encoding/json"
 	"reflect"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -113,16 +114,14 @@ func (d *Definition) completionTime(job *Job) *metav1.Time {
 	return some.CompletionTime
 }
 
-// tryStatus writes the status of a job in each phase, without and with all that a state may hold, and reads the phase back. The state of a large job
-// has all but rows.
+// tryStatus writes the status of a job in each phase and each of statesToTry, and reads the phase back.
 func (d *Definition) tryStatus(r *reader) {
 	for _, phase := range v1beta1.JobPhases() {
-		for i, state := range []*v1beta1.TrainingJobStatus{{}, filledState(), stateWithoutRows()} {
-			of := []string{", and has no more to tell", "", ", and so large that its tasks have no replicas"}[i]
-			state.Phase = phase
-			value, err := d.statusFor(state)
+		for _, try := range statesToTry() {
+			try.state.Phase = phase
+			value, err := d.statusFor(try.state)
 			if err != nil {
-				r.wrong("spec.status", "for a job that is %s%s: %v. Ask whether there is what may be missing, as in observed.?tasks[?0].?replicas.orValue([]) or has(observed.startTime)", phase, of, err)
+				r.wrong("spec.status", "for a job that is %s%s: %v. Ask whether there is what may be missing, as in observed.?tasks[?0].?replicas.orValue([]) or has(observed.startTime)", phase, try.which, err)
 				return
 			}
 			raw, err := json.Marshal(value)
@@ -137,6 +136,34 @@ func (d *Definition) tryStatus(r *reader) {
 			}
 		}
 	}
+}
+
+// tried is a state that a definition has to be able to show. Which says how it differs from a state in which every field has a value.
+type tried struct {
+	which string
+	state *v1beta1.TrainingJobStatus
+}
+
+// statesToTry returns a state without a value, one with all, one of a job so large that it has no rows, and for each field that may be missing one
+// without it and one with it alone. A job that runs has a startTime and no completionTime. A job that waits may have nothing but conditions.
+func statesToTry() []tried {
+	states := []tried{
+		{", and has no more to tell", &v1beta1.TrainingJobStatus{}},
+		{"", filledState()},
+		{", and so large that its tasks have no replicas", stateWithoutRows()},
+	}
+	fields := reflect.TypeFor[v1beta1.TrainingJobStatus]()
+	for i := range fields.NumField() {
+		name, mayMiss := strings.CutSuffix(fields.Field(i).Tag.Get("json"), ",omitempty")
+		if !mayMiss || name == "phase" {
+			continue
+		}
+		without, alone := filledState(), &v1beta1.TrainingJobStatus{}
+		reflect.ValueOf(without).Elem().Field(i).SetZero()
+		fill(reflect.ValueOf(alone).Elem().Field(i))
+		states = append(states, tried{", and has no " + name, without}, tried{", and has no more to tell than " + name, alone})
+	}
+	return states
 }
 
 // filledState returns a state in which every field has a value.

@@ -72,8 +72,8 @@ func TestTrainingFrameworksThatAreRefused(t *testing.T) {
 		"the operator makes only kinds whose status is a TrainingJobStatus": func(f *v1beta1.TrainingFramework) {
 			f.Spec.Schema, f.Spec.Status, f.Spec.Phase = schemaOfJobs(), &runtime.RawExtension{Raw: []byte(`{}`)}, "'Running'"
 		},
-		"spec.kind.group: Invalid value: the operator makes no kind": withSchemaIn("apps"),
-		"the operator makes no kind in a group of Kubernetes":        withSchemaIn("networking.k8s.io"),
+		"spec.kind.group: Invalid value":                      withSchemaIn("apps"),
+		"the operator makes no kind in a group of Kubernetes": withSchemaIn("networking.k8s.io"),
 		"or of its own":                  withSchemaIn("batch.tensorstack.dev"),
 		"no kind in a group of":          withSchemaIn("jobset.x-k8s.io"),
 		"name a group of yours":          withSchemaIn("kubernetes.io"),
