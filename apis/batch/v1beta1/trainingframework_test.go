@@ -68,7 +68,7 @@ func TestTrainingFrameworksThatAreRefused(t *testing.T) {
 		"spec.validations[0].message": func(f *v1beta1.TrainingFramework) {
 			f.Spec.Validations = []v1beta1.FrameworkValidation{{Expression: "true"}}
 		},
-		"may not be more than 4096 bytes": func(f *v1beta1.TrainingFramework) { f.Spec.RunPolicy = strings.Repeat("x", 4097) },
+		"spec.runPolicy: Too long": func(f *v1beta1.TrainingFramework) { f.Spec.RunPolicy = strings.Repeat("x", 4097) },
 		"the operator makes only kinds whose status is a TrainingJobStatus": func(f *v1beta1.TrainingFramework) {
 			f.Spec.Schema, f.Spec.Status, f.Spec.Phase = schemaOfJobs(), &runtime.RawExtension{Raw: []byte(`{}`)}, "'Running'"
 		},
