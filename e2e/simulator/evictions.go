@@ -145,6 +145,12 @@ func mayStartYet(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodPending && p.Spec.NodeName != "" && *p.DeletionGracePeriodSeconds > 0 && !initHasFailed(p)
 }
 
+// startsNevertheless reports whether a kubelet starts the code of a pod that somebody deletes, where it may. It does so more often if it has pulled an
+// image for it meanwhile.
+func startsNevertheless(p *corev1.Pod, n int) bool {
+	return n == 1 || isTaken(p) && (n == 9 || n == 13)
+}
+
 // podThatIsOver is what outsiders do to a pod that is over. The eviction API says of it, too, that it was disrupted.
 func (l *Life) podThatIsOver(p *corev1.Pod) {
 	switch l.tape.choose(16, 0, 7, 15) {
@@ -154,6 +160,17 @@ func (l *Life) podThatIsOver(p *corev1.Pod) {
 	case 15:
 		l.disrupt(p, "EvictionByEvictionAPI")
 	}
+}
+
+// isDeletedUnstarted is a deletion or an eviction, now and then, of a bound pod before its code starts. It reports whether there is one. Pods that
+// wait for an image are few, so more of them are deleted.
+func (l *Life) isDeletedUnstarted(p *corev1.Pod, n int) bool {
+	waits := l.rare && isTaken(p)
+	if n > 99 || n < 90 || n < 98 && !waits {
+		return false
+	}
+	l.deleteUnstarted(p, n == 98)
+	return true
 }
 
 // deleteUnstarted is a deletion by somebody else, or an eviction, of a pod that has a node and whose code has not started.

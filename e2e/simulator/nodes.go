@@ -55,8 +55,7 @@ func (l *Life) pendingPod(p *corev1.Pod) {
 
 func (l *Life) boundPod(p *corev1.Pod) {
 	n := l.tape.choose(180, 21, 0, 59, 99)
-	if n == 99 || n == 98 || l.rare && isTaken(p) && n >= 90 && n < 98 { // of pods that wait for an image there are few
-		l.deleteUnstarted(p, n == 98)
+	if l.isDeletedUnstarted(p, n) {
 		return
 	}
 	switch n %= 60; {
@@ -193,7 +192,7 @@ func (l *Life) terminatingPod(p *corev1.Pod) {
 	case n%4 == 3:
 		runs := p.Status.Phase == corev1.PodRunning
 		l.terminate(p, []int32{143, 0, 1}[l.tape.choose(3, ifDiffers(runs, 0, 1, 2)...)])
-	case mayStart && (n == 1 || isTaken(p) && (n == 9 || n == 13)):
+	case mayStart && startsNevertheless(p, n):
 		l.show(p, "deleted, and it starts nevertheless")
 		l.start(p)
 	case n == 5 && mayStart && l.rare:
