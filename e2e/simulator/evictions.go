@@ -145,8 +145,8 @@ func mayStartYet(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodPending && p.Spec.NodeName != "" && *p.DeletionGracePeriodSeconds > 0 && !initHasFailed(p)
 }
 
-// startsNevertheless reports whether a kubelet starts the code of a pod that somebody deletes, where it may. It does so more often if it has pulled an
-// image for it meanwhile.
+// startsNevertheless reports whether a kubelet starts the code of a pod that somebody deletes, where it may. It does so more often if it
+// has told that the containers wait: such pods are few.
 func startsNevertheless(p *corev1.Pod, n int) bool {
 	return n == 1 || isTaken(p) && (n == 9 || n == 13)
 }
@@ -162,8 +162,8 @@ func (l *Life) podThatIsOver(p *corev1.Pod) {
 	}
 }
 
-// isDeletedUnstarted is a deletion or an eviction, now and then, of a bound pod before its code starts. It reports whether there is one. Pods that
-// wait for an image are few, so more of them are deleted.
+// isDeletedUnstarted is a deletion or an eviction, now and then, of a bound pod before its code starts. It reports whether there is one. Pods of
+// which a kubelet has told that the containers wait are few, so more of them are deleted.
 func (l *Life) isDeletedUnstarted(p *corev1.Pod, n int) bool {
 	waits := l.rare && isTaken(p)
 	if n > 99 || n < 90 || n < 98 && !waits {
