@@ -34,7 +34,7 @@ func (l *livePods) List(_ context.Context, list client.ObjectList, _ ...client.L
 	return l.err
 }
 
-// The life in which this was found has two operators: the simulator's seed 15997. One of them has a cache that is a second old.
+// The simulator found this in a life with two operators. One of them has a cache that is a second old.
 func TestPodsBeginAgainOnlyWhenAllThatRunAreSeen(t *testing.T) {
 	job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "u"}}
 	podOf := func(owner *v1beta1.GenericJob, uid types.UID) metav1.PartialObjectMetadata {
@@ -54,7 +54,7 @@ func TestPodsBeginAgainOnlyWhenAllThatRunAreSeen(t *testing.T) {
 		return w
 	}
 	look := func(w kernel.World, actions []kernel.Action) bool {
-		sees, err := r.seesAll(t.Context(), w, actions)
+		sees, err := r.isCurrent(t.Context(), w, actions, true)
 		require.NoError(t, err)
 		return sees
 	}
@@ -76,7 +76,7 @@ func TestPodsBeginAgainOnlyWhenAllThatRunAreSeen(t *testing.T) {
 	require.False(t, look(seen("a"), creates), "after a pause it is asked again")
 	job.Status.JobAttempt = 2
 	live.err = errors.New("no answer")
-	_, err := r.seesAll(t.Context(), seen("a", "b"), creates)
+	_, err := r.isCurrent(t.Context(), seen("a", "b"), creates, true)
 	require.ErrorContains(t, err, "look for pods of GenericJob ns/job that run: no answer")
 	live.err = nil
 	require.True(t, look(seen("a", "b"), creates))

@@ -50,6 +50,7 @@ type unitTest struct{ folder, name string }
 
 // byTests find mutants that 50,000 lives do not meet. What such a mutant breaks takes too many rare things at once, or is no matter of the accounting.
 var byTests = map[string]unitTest{
+	"pods begin again beside one that the cache does not show":             {"controllers/jobs", "TestPodsBeginAgainOnlyWhenAllThatRunAreSeen"},
 	"a node's invention is waited for":                                     {"kernel/podstate", "TestALostContainerCountsOnce"},
 	"an end that is held is noted before it comes":                         {"kernel", "TestAnEndThatIsHeldCountsOnce"},
 	"a pod that has been told to stop is let go in a pause without a mark": {"kernel", "TestAPauseMarksPodsThatHaveBeenToldToStop"},
