@@ -151,6 +151,34 @@ func startsNevertheless(p *corev1.Pod, n int) bool {
 	return n == 1 || isTaken(p) && (n == 9 || n == 13)
 }
 
+// goesOn is what a kubelet does now and then to a pod before it hears that somebody deletes it.
+func (l *Life) goesOn(p *corev1.Pod, n int, mayStart bool) {
+	switch {
+	case mayStart && startsNevertheless(p, n):
+		l.show(p, "deleted, and it starts nevertheless")
+		l.start(p)
+	case n == 5 && mayStart && l.rare:
+		l.waitsFor(p)
+	case n%4 == 2 && l.rare:
+		l.restartsNevertheless(p, n == 2)
+	}
+}
+
+// restartsNevertheless is code that may fail in place while somebody deletes its pod. Its kubelet tells so. It may start the container again before it
+// hears of the deletion.
+func (l *Life) restartsNevertheless(p *corev1.Pod, fails bool) {
+	w := l.wraps(p)
+	if w == nil || l.oldKubelet || !hasRules(p) || w.stranded || w.untold {
+		return
+	}
+	switch {
+	case w.down && !isLost(p):
+		l.restartContainer(p, w)
+	case fails && !w.down && w.runs:
+		l.exitInPlace(p, w, 17)
+	}
+}
+
 // podThatIsOver is what outsiders do to a pod that is over. The eviction API says of it, too, that it was disrupted.
 func (l *Life) podThatIsOver(p *corev1.Pod) {
 	switch l.tape.choose(16, 0, 7, 15) {

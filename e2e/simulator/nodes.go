@@ -192,11 +192,8 @@ func (l *Life) terminatingPod(p *corev1.Pod) {
 	case n%4 == 3:
 		runs := p.Status.Phase == corev1.PodRunning
 		l.terminate(p, []int32{143, 0, 1}[l.tape.choose(3, ifDiffers(runs, 0, 1, 2)...)])
-	case mayStart && startsNevertheless(p, n):
-		l.show(p, "deleted, and it starts nevertheless")
-		l.start(p)
-	case n == 5 && mayStart && l.rare:
-		l.waitsFor(p)
+	default:
+		l.goesOn(p, n, mayStart)
 	}
 }
 
