@@ -6,6 +6,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
 // evict is an eviction by the kubelet: the pod fails with a reason, and stays.
@@ -175,6 +178,9 @@ func (l *Life) restartsNevertheless(p *corev1.Pod, fails bool) {
 	case w.down && !isLost(p):
 		l.restartContainer(p, w)
 	case fails && !w.down && w.runs:
+		if _, _, r := l.truth.of(p); podstate.HasMark(p, v1beta1.AnnotationDisrupted) {
+			r.doubts++ // nobody has stopped the code: its failure may count as its own, though the pod is marked
+		}
 		l.exitInPlace(p, w, 17)
 	}
 }
