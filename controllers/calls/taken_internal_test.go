@@ -182,14 +182,15 @@ func each(first, step, n int) (ranks []int) {
 func TestAJobOfWhichManyNamesAreTakenLeavesReconcilesAndCallsToOthers(t *testing.T) {
 	const replicas = 1000
 	for name, taken := range map[string][]int{
-		"half": each(0, 2, replicas), "a third": each(0, 3, replicas), "a tenth": each(0, 10, replicas), "the last": each(replicas/2, 1, replicas),
+		"half": each(0, 2, replicas), "a third": each(0, 3, replicas), "a quarter": each(0, 4, replicas), "a tenth": each(0, 10, replicas),
+		"the last": each(replicas/2, 1, replicas),
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := newNamespace()
 			job, other := n.start("job", replicas), n.start("other", 2*mostActions)
 			job.take(taken...)
 			n.goOn(t, time.Second, job)
-			if name != "half" { // of which more may be refused than accepted at any time, so that it is the batch that is closed
+			if name != "half" && name != "a third" { // if refusals are answered first, they may be the most at a time, which closes the batch
 				require.Equal(t, replicas-len(taken), job.made(), "no other waits for them")
 			}
 
@@ -201,11 +202,11 @@ func TestAJobOfWhichManyNamesAreTakenLeavesReconcilesAndCallsToOthers(t *testing
 				require.LessOrEqual(t, job.reconciles-reconciles, seconds)
 			}
 
-			since := n.clock.Now()
+			since, made := n.clock.Now(), job.made()
 			other.next = since
 			n.goOn(t, time.Second, job, other)
 			require.Equal(t, 2*mostActions, n.askedSince("other", since))
-			require.LessOrEqual(t, n.askedSince("job", since), 2*minFailures+2)
+			require.LessOrEqual(t, n.askedSince("job", since)-2*(job.made()-made), 2*minFailures+2)
 		})
 	}
 }
@@ -215,7 +216,7 @@ func TestANameThatIsFreedIsAskedForWhateverOthersAreTaken(t *testing.T) {
 	const replicas = 1000
 	n := newNamespace()
 	job := n.start("job", replicas)
-	taken := each(0, 3, replicas)
+	taken := each(0, 4, replicas)
 	job.take(taken...)
 	n.goOn(t, 5*time.Minute, job)
 	require.Equal(t, replicas-len(taken), job.made())
