@@ -347,3 +347,17 @@ func TestEachWordOfTheGlossaryIsUsed(t *testing.T) {
 		}
 	}
 }
+
+// Who changes what the manual promises looks for its section first.
+func TestEachSectionOfTheManualStandsWhereThingsGo(t *testing.T) {
+	raw, err := os.ReadFile(filepath.Join(root, "kernel/README.md"))
+	require.NoError(t, err)
+	contributing, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
+	require.NoError(t, err)
+	places := section(t, string(contributing), "Where things go")
+	found := regexp.MustCompile(`(?m)^## (.*)$`).FindAllStringSubmatch(string(raw), -1)
+	require.Greater(t, len(found), 10)
+	for _, heading := range found {
+		assert.Contains(t, places, "| ["+heading[1]+"](kernel/README.md#", "a row with the files that decide what this section says")
+	}
+}
