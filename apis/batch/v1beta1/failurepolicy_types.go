@@ -18,8 +18,9 @@ type FailurePolicy struct {
 	NoProgress *NoProgress `json:"noProgress,omitempty"`
 }
 
-// NoProgress fails a job when so many counted failures in a row had the same first cause and no step was newer, whatever the limits leave. It
-// compares the highest step that the group named step of progress or heartbeat.stdout has found. It is for jobs with restartScope Job, or with one replica.
+// NoProgress fails a job after so many counted failures in a row with the same first cause and no newer step. It does so whatever the limits leave.
+// It compares the highest step that the group named step of progress or heartbeat.stdout has found. It is for jobs with restartScope Job, or with one
+// replica.
 type NoProgress struct {
 	// rounds is how many failures in a row end the job: the last is not restarted.
 	// +kubebuilder:validation:Minimum=2

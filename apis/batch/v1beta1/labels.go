@@ -11,8 +11,8 @@ const (
 	LabelReplicaType = "batch.tensorstack.dev/replica-type"
 	// LabelReplicaRank is the rank in the replica type.
 	LabelReplicaRank = "batch.tensorstack.dev/replica-rank"
-	// LabelGroupRank is the rank in two replica types that Kueue places together (its podset-group-name): 0 is the one replica of the
-	// first, and the others follow. Only pods of the second have it.
+	// LabelGroupRank is the rank in two replica types that Kueue places together (its podset-group-name). 0 is the one replica of the first, and the
+	// others follow. Only pods of the second have it.
 	LabelGroupRank = "batch.tensorstack.dev/podset-group-rank"
 	// LabelAttempt is the attempt that the pod was made for. With restart in place a pod may be in a later one: its order says so.
 	LabelAttempt = "batch.tensorstack.dev/attempt"

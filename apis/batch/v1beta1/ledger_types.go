@@ -23,8 +23,8 @@ type TaskLedger struct {
 	Replicas []RankRecord `json:"replicas,omitempty"`
 }
 
-// RankRecord is what the operator has recorded of one replica that was replaced, or, in jobs with more than 1,000 such
-// replicas, of several neighbours of which the same is to be said.
+// RankRecord is what the operator has recorded of one replica that was replaced. In jobs with more than 1,000 such
+// replicas it may be about several neighbours of which the same is to be said.
 type RankRecord struct {
 	// rank is the replica's rank in its type.
 	Rank int32 `json:"rank"`
