@@ -138,7 +138,7 @@ var (
 )
 
 // isTrue says what is wrong with a statement about the failure. A statement may say less than it could, for a cause that is listed: then
-// isTrue returns that.
+// isTrue returns that cause.
 func (c crash) isTrue(text string) (problem, listed string) {
 	cause := text
 	if _, crash, is := strings.Cut(text, "The last crash: "); is { // before that stands what it waits for now

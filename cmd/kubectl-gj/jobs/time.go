@@ -11,8 +11,9 @@ import (
 	"github.com/genericjob/genericjob/kernel/status"
 )
 
-// Time says in one line what the time of the job was spent on. For example: "12 h: 92 % productive, 40 min lost to failures, 20 min
-// queued". It is "" if nobody has kept that.
+// Time says in one line what the time of the job was spent on. It is "" if nobody has kept that. An example:
+//
+//	12 h: 92 % productive, 40 min lost to failures, 20 min queued
 func (f *Family) Time(now time.Time) string {
 	s := f.Status()
 	if s.Time == nil {

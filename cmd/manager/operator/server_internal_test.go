@@ -134,8 +134,8 @@ func TestStrangersHaveNoMoreAnswersUnderWayThanThereArePlaces(t *testing.T) {
 	require.Equal(t, maxAnswers, most)
 }
 
-// More than sixteen scrapers at once reset each other's connections. One that had sent its request had to make room while nobody had read
-// that yet.
+// More than sixteen scrapers at once reset each other's connections. One had to make room that had sent its request, while nobody had
+// read that yet.
 func TestFortyScrapersAtOnceAreAllAnswered(t *testing.T) {
 	const scrapers = 40
 	leave := make(chan struct{})
