@@ -80,7 +80,7 @@ func (p *planning) record() {
 func (p *planning) decide() {
 	v, recheckAfter := askRulesAndCount(p.World, p.draft, &p.recorded)
 	p.verdict, p.askRulesAfter = v, soonest(recheckAfter, p.recorded.waitsFor)
-	p.loss = lossOf(p.draft, p.replicas, &p.recorded, v, p.Now)
+	p.loss = lossOf(p.Job, p.draft, p.replicas, &p.recorded, v)
 }
 
 // apply writes into the draft what follows from the verdict: bad nodes, restarts, the first failure, an open barrier, the history. Nodes come before
@@ -89,7 +89,7 @@ func (p *planning) decide() {
 func (p *planning) apply() {
 	p.incident = incidentOf(p.World, p.draft.Ledger, p.replicas, &p.recorded)
 	p.failureNode = p.countNodeFailures()
-	p.verdict, p.restarts = applyVerdict(p.draft, p.verdict, &p.recorded, p.judge)
+	p.verdict, p.restarts = applyVerdict(p.draft, p.verdict, &p.recorded, &p.loss, p.Now)
 	v := p.verdict
 	if v.IsOver() || p.replicas.HaveStarted() {
 		p.draft.NoteCodeStarted()
