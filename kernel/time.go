@@ -64,10 +64,7 @@ func firstLost(l *ledger.Ledger, recorded *outcomes) (first *end, at time.Time) 
 
 // trainedUntil returns when code stopped training; zero if unknown.
 func trainedUntil(e *end) time.Time {
-	at, f := e.pod.DecidedAt(), e.pod.Failure()
-	if began, _ := e.pod.StartedAt(); at.Before(began) {
-		at = time.Time{} // that was an init container
-	}
+	at, f := e.pod.CodeEndedAt(), e.pod.Failure()
 	if since := e.pod.LostSince(); !since.IsZero() && (at.IsZero() || since.Before(at)) {
 		at = since
 	}
