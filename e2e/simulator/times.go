@@ -124,7 +124,11 @@ func (t *truth) followsInTime(was, is *v1beta1.GenericJob) {
 	if trains && !trained && s.Phase != v1beta1.JobRunning && !needsNotAll(&is.Spec) {
 		t.violated("a second has a wrong cause", "the time is productive in phase %s", s.Phase)
 	}
-	if before.LostBy != "" && after.LostBy == "" && !trains {
+	ran := is.Status.Time.Productive > was.Status.Time.Productive // all ran again, and then one succeeded after which all begin again
+	if is.Spec.RestartScope == v1beta1.RestartScopeJob && s.JobAttempt > was.Status.JobAttempt && trains {
+		t.violated("a second has a wrong cause", "all begin attempt %d, and the time is productive", s.JobAttempt)
+	}
+	if before.LostBy != "" && after.LostBy == "" && !trains && !ran {
 		t.violated("a loss is forgotten", "%s by %s, then %s by %q", before.Cause, before.LostBy, after.Cause, after.LostBy)
 	}
 	if trained && after.Cause == v1beta1.TimeLostToHang {
