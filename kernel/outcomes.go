@@ -20,13 +20,13 @@ type outcomes struct {
 	newSuccesses     []*corev1.Pod // pods whose success no stored status has yet
 	successMayVanish bool          // one of these may be gone before its success is written: somebody deletes it, or has removed our finalizer
 
-	// What the ends are judged by, before they are counted.
+	// By what is decided about the ends, before they are counted.
 	hang     hang          // the hang that the status knows: some of these ends may belong to it
 	furthest furthest      // how far the job had come
 	waitsFor time.Duration // how much longer they wait to be counted: meanwhile a kubelet may tell the end that they follow from
 
 	// What count makes of them.
-	allowedRestarts []end                     // the ends after which the limits allow a restart, as applyLimits has judged them
+	allowedRestarts []end                     // the ends after which the limits allow a restart, as applyLimits has changed them
 	toldInstead     *end                      // the first failure, if all replicas restart after a failure: it is told as their reason; nil otherwise
 	failures        []status.Failure          // of replicas that failed for good
 	failingRule     string                    // the rule of spec.failurePolicy that fails the job; "" if none does
@@ -97,7 +97,7 @@ func (o *outcomes) count(job *v1beta1.GenericJob, draft ledger.Draft) {
 }
 
 // moveFirstFailureToFront has the first failure be the one that is told. It comes to the head of failures, or becomes the reason for the restart of
-// all replicas. But if a rule fails the job, the failure that it judged stays at the head.
+// all replicas. But if a rule fails the job, the failure about which it decided stays at the head.
 func (o *outcomes) moveFirstFailureToFront(whole bool) {
 	first := firstOf(o.ended)
 	if first == nil {

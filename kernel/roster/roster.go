@@ -208,7 +208,7 @@ func (r *Roster) IsUnwanted(t *Type, rank int) bool {
 		return false
 	}
 	mayBe := podstate.IsToStop(pod, t.numbers[rank], r.ledger.ModeGeneration()) || r.ledger.RestartsInPlace() && r.IsObsolete(t, rank)
-	if !mayBe { // this is so for almost all pods, and saves the time to judge them
+	if !mayBe { // this is so for almost all pods, and saves the time to look at them
 		return false
 	}
 	state := r.State(t, rank)
