@@ -46,11 +46,23 @@ func beganToRun(p podstate.Pod) time.Time {
 // runTogetherSince returns since when enough replicas run together, and whether they do. Ended are the pods that have ended in this reconcile, by
 // their names. With these it answers for the time before.
 func runTogetherSince(job *v1beta1.GenericJob, l *ledger.Ledger, replicas *roster.Roster, ended map[string]podstate.Pod) (since time.Time, enough bool) {
-	if !l.BarrierIsOpen() {
+	starts, finished := startsOf(replicas, ended)
+	need := l.Unfinished() - l.AuxiliaryReplicas() + finished
+	if s := job.Spec.Scheduler; s != nil && s.MinMember != nil {
+		need = min(need, int(*s.MinMember))
+	}
+	if !l.BarrierIsOpen() || len(starts) < need {
 		return time.Time{}, false
 	}
-	var starts []time.Time
-	need := l.Unfinished() - l.AuxiliaryReplicas()
+	if need > 0 {
+		slices.SortFunc(starts, time.Time.Compare)
+		since = starts[need-1]
+	}
+	return latest(since, l.RestartTime()), true
+}
+
+// startsOf returns when the code of each replica started that runs, or that ran until this reconcile. Finished is how many of these have finished now.
+func startsOf(replicas *roster.Roster, ended map[string]podstate.Pod) (starts []time.Time, finished int) {
 	for t, rank := range replicas.Replicas() {
 		pod := t.Pods[rank]
 		if pod == nil || t.Auxiliary {
@@ -59,7 +71,7 @@ func runTogetherSince(job *v1beta1.GenericJob, l *ledger.Ledger, replicas *roste
 		p, hasEnded := ended[pod.Name]
 		switch {
 		case hasEnded && t.HasFinished(rank):
-			need++ // it had not
+			finished++
 		case !hasEnded && !isRunning(replicas, t, rank, ended != nil):
 			continue
 		}
@@ -70,17 +82,7 @@ func runTogetherSince(job *v1beta1.GenericJob, l *ledger.Ledger, replicas *roste
 			starts = append(starts, at)
 		}
 	}
-	if s := job.Spec.Scheduler; s != nil && s.MinMember != nil {
-		need = min(need, int(*s.MinMember))
-	}
-	if len(starts) < need {
-		return time.Time{}, false
-	}
-	if need > 0 {
-		slices.SortFunc(starts, time.Time.Compare)
-		since = starts[need-1]
-	}
-	return latest(since, l.RestartTime()), true
+	return starts, finished
 }
 
 // isRunning reports whether the pod of a replica runs code of the present attempt. One that is being deleted ran before, and need not run for long.

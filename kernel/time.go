@@ -48,14 +48,18 @@ func lossOf(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roster
 // firstLost returns the end that says why code ended, and when the first code ended. A failure that came because another replica was disrupted does
 // not say why, if there is another end. Nor does a success after which all begin again.
 func firstLost(l *ledger.Ledger, recorded *outcomes) (first *end, at time.Time) {
+	if recorded.waitsFor > 0 {
+		return nil, time.Time{}
+	}
 	for _, e := range recorded.ended {
-		if e.account.Auxiliary || recorded.waitsFor > 0 || e.hasSucceeded() && !l.RestartsTogether() {
+		again := e.hasSucceeded()
+		if e.account.Auxiliary || again && !l.RestartsTogether() {
 			continue
 		}
 		if ended := trainedUntil(e); !ended.IsZero() && (at.IsZero() || ended.Before(at)) {
 			at = ended
 		}
-		if !e.hasSucceeded() && (first == nil || first.isExcused && !e.isExcused) {
+		if !again && (first == nil || first.isExcused && !e.isExcused) {
 			first = e
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// This file checks what ends a streak of short lives: for ten minutes a replica has run, or as many as are needed where all restart together. It
-// adds up for how long that really was so, and leaves a margin, because clocks of operators differ by so much.
+// This file checks what ends a streak of short lives. A replica must have run for ten minutes; where all restart together, as many as are needed. The
+// file adds up for how long that really was so. It leaves a margin, because clocks of operators differ by so much.
 const (
 	longLife = 10 * time.Minute
 	margin   = 7 * time.Minute

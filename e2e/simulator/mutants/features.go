@@ -165,7 +165,7 @@ var ofFeatures = []mutant{
 	{"the time of a job that stays paused is not paused", "kernel/time.go",
 		"isBlocked && mode == spec.ModePaused", "false && mode == spec.ModePaused"},
 	{"a job trains while one of its replicas does not run", "kernel/lives.go",
-		"need := l.Unfinished() - l.AuxiliaryReplicas()\n", "need := max(1, l.Unfinished()-l.AuxiliaryReplicas()-1)\n"},
+		"- l.AuxiliaryReplicas() + finished\n", "- l.AuxiliaryReplicas() + finished - 1\n"},
 	{"who waits in a queue starts", "kernel/ledger/time.go",
 		"\t\tnext.Cause = v1beta1.TimeQueued\n\tcase p.Runs", "\t\tnext.Cause = v1beta1.TimeStarting\n\tcase p.Runs"},
 	{"a clock that is set back takes time back", "kernel/ledger/time.go",
