@@ -13,7 +13,7 @@ import (
 // came earlier stays final: what one reconcile sees together has the same result as what several see one by one. If a rule fails the job by an end
 // of that second, that end stays final, too.
 //
-// It judges copies. What joinCountedHang changes is in pending and final, and not in ended. There an end in a counted hang is still a failure, and
+// It decides about copies. What joinCountedHang changes is in pending and final, and not in ended. There an end in a counted hang is still a failure, and
 // may be the first one.
 func applyLimits(draft ledger.Draft, ended []*end, h hang) (pending, final []end) {
 	budget := draft.SharedRestartsLeft()

@@ -116,7 +116,7 @@ func (i Incident) isRestarted() bool {
 }
 
 // belonging returns the failures that belong to the incident. If all replicas restart together, all failures of the attempt do. But a replica may
-// have failed for good long before: for such a failure the time decides. It was judged when it was recorded, so it cannot become the first one any
+// have failed for good long before: for such a failure the time decides. It was decided about when it was recorded, so it cannot become the first one any
 // more.
 func (i Incident) belonging(failures []Failure) (list []Failure) {
 	for _, f := range failures {

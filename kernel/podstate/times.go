@@ -36,6 +36,15 @@ func (p Pod) EndedAt() time.Time { return lastEnd(p.own()) }
 // long as that code has not ended, it is when the last init container finished.
 func (p Pod) DecidedAt() time.Time { return lastEnd(p.deciding()) }
 
+// CodeEndedAt returns DecidedAt, but zero if the containers have started, and nobody knows when the code ended. An init container had ended before.
+func (p Pod) CodeEndedAt() time.Time {
+	ends := p.deciding()
+	if _, started := p.StartedAt(); started {
+		ends[1] = nil
+	}
+	return lastEnd(ends)
+}
+
 // lastEnd returns when the last of some containers finished, or the last of the init containers if none of them has.
 func lastEnd(own [2][]corev1.ContainerStatus) (last time.Time) {
 	for _, statuses := range own {
@@ -74,12 +83,4 @@ func (p Pod) RunsSince() (since time.Time) {
 		since = t.Time
 	}
 	return since
-}
-
-// Lived returns how long a kubelet has had the pod; 0 if none ever had it.
-func (j Judge) Lived(pod *corev1.Pod) time.Duration {
-	if pod.Status.StartTime == nil {
-		return 0
-	}
-	return j.Now.Sub(pod.Status.StartTime.Time)
 }

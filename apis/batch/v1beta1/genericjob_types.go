@@ -179,7 +179,8 @@ type GenericJobSpec struct {
 	// +optional
 	PodNames PodNames `json:"podNames,omitempty"`
 	// ttlSecondsAfterFinished is the time in seconds after which a finished job is deleted, with its pods. Default:
-	// the job is kept. Extension (as in batch/v1 Job).
+	// the job is kept. A job that another object controls, such as an Argo Workflow, is deleted with that object alone. Extension (as in
+	// batch/v1 Job).
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
