@@ -219,7 +219,7 @@ var ofReconciles = []mutant{
 	{"an eviction for a limit of its own is no failure", "kernel/podstate/disruption.go",
 		"p.Status.Reason == deadlineExceeded || p.endedByLimit()", "p.Status.Reason == deadlineExceeded"},
 	{"what ran on beside code that had ended takes its success away", "kernel/podstate/disruption.go",
-		"return p.wasOverItsLimit() && !hadEnded", "return p.wasOverItsLimit()"},
+		"return p.wasOverItsLimit() && !hadEnded", "return p.wasOverItsLimit() && (!hadEnded || hadEnded)"},
 	{"code that exits with 0 because of an eviction for a limit has succeeded", "kernel/podstate/disruption.go",
 		"p.ranOn(decided.Add(evictionTakes))", "p.ranOn(decided)"},
 	{"a pod that its node turned away counts as a failure", "kernel/podstate/disruption.go",
