@@ -129,7 +129,7 @@ func (p *planning) addFirstFailure() (counted failureNode) {
 		return counted
 	}
 	counted.isNew = true
-	if record := first.pod.Failure(); p.recorded.mayBeOfNode(first) && record.Follows == "" {
+	if record := first.pod.Failure(); p.mayBeOfNode(first) && record.Follows == "" {
 		counted.failure = failureOn(&record, first.pod.FailureSentence())
 		p.draft.AddNodeFailure(counted.failure, p.Now)
 		record = first.pod.FailureWithCause()
@@ -143,9 +143,11 @@ func (p *planning) ofIncident() []*end {
 	return slices.DeleteFunc(slices.Clone(p.recorded.ended), func(e *end) bool { return p.incident.Excludes(e.pod.Name) })
 }
 
-// mayBeOfNode reports whether an end may have its cause in its node. It is none if the end is a disruption, or belongs to a hang of which the status
-// knows the first.
-func (o *outcomes) mayBeOfNode(e *end) bool { return isFailure(e) && !o.hang.includes(e) }
+// mayBeOfNode reports whether an end may count for its node. It does not if it is a disruption, or belongs to an incident or a hang of which the
+// status knows the first failure.
+func (p *planning) mayBeOfNode(e *end) bool {
+	return isFailure(e) && !p.incident.Excludes(e.pod.Name) && !p.recorded.hang.includes(e)
+}
 
 // avoidAtOnce notes that this one failure is enough to avoid its node, if the rule of failurePolicy that matches it says so (elsewhere). It reports
 // whether the rule does. F is the failure that is known to be the first, even if that became known late.
@@ -167,7 +169,7 @@ func (p *planning) correctNodeFailures() {
 	if p.Job.Status.CompletionTime != nil || !spec.Avoidance(p.Job).Counts {
 		return
 	}
-	before, now := p.failureNode.corrected(p.Job.Status.FirstFailure, p.first, &p.recorded)
+	before, now := p.correctedNode()
 	if now != before {
 		p.draft.RemoveNodeFailure(before)
 		p.draft.AddNodeFailure(now, p.Now)
@@ -191,23 +193,26 @@ func typeOf(replicas *roster.Roster, pod string) string {
 	return ""
 }
 
-// corrected returns the failure that was counted for its node, and the one that counts by what is known now. A stored first failure may have been a
+// correctedNode returns the failure that was counted for its node, and the one that counts by what is known now. A stored first failure may have been a
 // disruption, which was not counted. RemoveNodeFailure does not find such a one.
-func (s failureNode) corrected(stored, first *v1beta1.FirstFailure, o *outcomes) (before, now ledger.NodeFailure) {
+func (p *planning) correctedNode() (before, now ledger.NodeFailure) {
+	stored, first := p.Job.Status.FirstFailure, p.first
 	isOther := first != nil && (stored == nil || first.Pod != stored.Pod || !first.Time.Equal(stored.Time))
 	switch {
-	case s.isNew && first != nil:
-		return s.failure, countedFor(first, o)
+	case p.failureNode.isNew && first != nil:
+		return p.failureNode.failure, p.countedFor(first)
+	case isOther && stored != nil && stored.Follows == "":
+		return failureOn(&stored.ReplicaFailure, stored.Why), p.countedFor(first)
 	case isOther:
-		return countedFor(stored, &outcomes{}), countedFor(first, o)
+		return before, p.countedFor(first)
 	default:
 		return before, now
 	}
 }
 
-// countedFor returns what a first failure counts for; zero if it follows from the end of another replica, or its end is in no node.
-func countedFor(f *v1beta1.FirstFailure, o *outcomes) (counted ledger.NodeFailure) {
-	if f == nil || f.Follows != "" || slices.ContainsFunc(o.ended, func(e *end) bool { return e.pod.Name == f.Pod && !o.mayBeOfNode(e) }) {
+// countedFor returns what a first failure counts for; zero if it follows from the end of another replica, or its end counts for no node.
+func (p *planning) countedFor(f *v1beta1.FirstFailure) (counted ledger.NodeFailure) {
+	if f.Follows != "" || slices.ContainsFunc(p.recorded.ended, func(e *end) bool { return e.pod.Name == f.Pod && !p.mayBeOfNode(e) }) {
 		return counted
 	}
 	return failureOn(&f.ReplicaFailure, f.Why)

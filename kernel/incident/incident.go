@@ -77,14 +77,17 @@ func Of(in Inputs, recorded []Failure) Incident {
 // IsNew reports whether the incident begins in this reconcile.
 func (i Incident) IsNew() bool { return i.stored == nil }
 
-// leaveStored makes it a new incident, without what may be a cause of the stored one.
+// leaveStored makes it a new incident, without what may be a cause of the stored one. But if nothing else may be the cause of what is new, that stays.
 func (i *Incident) leaveStored() {
 	i.excluded = map[string]bool{}
-	i.recorded = slices.DeleteFunc(slices.Clone(i.recorded), func(f Failure) bool {
-		isOfStored := f.Follows == "" && f.Time != nil && i.includes(&f)
-		i.excluded[f.Pod] = i.excluded[f.Pod] || isOfStored
-		return isOfStored
-	})
+	hasCause := false
+	for _, f := range i.recorded {
+		i.excluded[f.Pod] = f.Follows == "" && f.Time != nil && i.includes(&f)
+		hasCause = hasCause || f.Follows == "" && !i.excluded[f.Pod]
+	}
+	if hasCause {
+		i.recorded = slices.DeleteFunc(slices.Clone(i.recorded), func(f Failure) bool { return i.excluded[f.Pod] })
+	}
 	i.stored = nil
 }
 
