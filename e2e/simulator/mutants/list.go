@@ -222,6 +222,8 @@ var ofReconciles = []mutant{
 		"return p.wasOverItsLimit() && !hadEnded", "return p.wasOverItsLimit() && (!hadEnded || hadEnded)"},
 	{"code that exits with 0 because of an eviction for a limit has succeeded", "kernel/podstate/disruption.go",
 		"p.ranOn(decided.Add(evictionTakes))", "p.ranOn(decided)"},
+	{"what an auxiliary replica takes along is counted when that is replaced", "kernel/budget.go",
+		"func(e end) bool { return !e.account.Auxiliary }", "func(e end) bool { return e.account != nil }"},
 	{"a pod that its node turned away counts as a failure", "kernel/podstate/disruption.go",
 		"disruptionTarget(p.Pod) == nil && p.HasStarted()", "disruptionTarget(p.Pod) == nil"},
 	{"a pod that is called Failed before it had a node counts as a failure", "kernel/podstate/disruption.go",
