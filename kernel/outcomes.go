@@ -47,7 +47,7 @@ func recordOutcomes(w World, draft ledger.Draft, replicas *roster.Roster) outcom
 	}
 	o.hang = lastHang(job, draft.Ledger)
 	o.furthest = furthestOf(w, replicas, o.ended)
-	if o.waitsFor = max(untilCause(job, replicas, o.ended, disturbed, now), o.untilStep(job, disturbed, now)); o.waitsFor == 0 {
+	if o.waitsFor = max(untilCause(job, replicas, o.ended, disturbed, now), o.untilStep(job, disturbed, now), o.untilServedFail(draft.Ledger, replicas, now)); o.waitsFor == 0 {
 		o.count(job, draft)
 	}
 	return o

@@ -23,7 +23,7 @@ func isDisruptionReason(reason string) bool {
 // isDisruption reports whether a failed pod was ended by something outside the job and not by its own code. Disruptions
 // spend no limit (trainer#1560: a deleted pod's exit code 137 must not fail the job).
 func (p Pod) isDisruption() bool {
-	if p.Status.Reason == deadlineExceeded || p.wasOverItsLimit() {
+	if p.Status.Reason == deadlineExceeded || p.endedByLimit() {
 		return false // the activeDeadlineSeconds or the limits of the template: the user asked for it
 	}
 	decided, target := p.DecidedAt(), disruptionTarget(p.Pod)
@@ -32,7 +32,7 @@ func (p Pod) isDisruption() bool {
 		return true // Kubernetes had begun to end it
 	case p.exit() == nil:
 		return true // none of its code has failed
-	case isDisruptionReason(p.Status.Reason) && (!before || !p.codeHasEnded()): // otherwise only what ran on was ended
+	case isDisruptionReason(p.Status.Reason) && !p.wasOverItsLimit() && (!before || !p.codeHasEnded()): // otherwise only what ran on was ended
 		return true
 	default:
 		return p.DeletionTimestamp != nil && !p.failedByItself()
@@ -71,6 +71,19 @@ func (p Pod) wasToldToEnd() bool {
 // of disk or memory rejects pods before their code has started.
 func (p Pod) wasOverItsLimit() bool {
 	return p.Status.Reason == "Evicted" && p.Status.Phase == corev1.PodFailed && disruptionTarget(p.Pod) == nil && p.HasStarted()
+}
+
+// evictionTakes is the longest time between the ends of two containers that a kubelet tells to stop because their pod went over a limit of its own. It
+// gives the pod one second, and each container at least two more. Source: immediateEvictionGracePeriodSeconds and minimumGracePeriodInSeconds in
+// pkg/kubelet of Kubernetes.
+const evictionTakes = 5 * time.Second
+
+// endedByLimit reports whether the kubelet evicted the pod because it went over a limit of its own, and the code that decides had not ended before. No
+// field says when the eviction began. But if something ran on for longer than an eviction takes, the code had ended by itself.
+func (p Pod) endedByLimit() bool {
+	decided := p.DecidedAt()
+	hadEnded := !decided.IsZero() && !p.isUnknown() && p.codeHasEnded() && p.ranOn(decided.Add(evictionTakes))
+	return p.wasOverItsLimit() && !hadEnded
 }
 
 // endedByItself reports whether a pod that succeeded had done so before anyone asked for its deletion. Code that is asked to stop often saves its
