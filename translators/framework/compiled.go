@@ -16,7 +16,7 @@ import (
 // AnnotateCompiled records that the operator has compiled the spec that a GenericJob has in this generation, with these numbers of replicas.
 func AnnotateCompiled(job *v1beta1.GenericJob, generation int64) {
 	metav1.SetMetaDataAnnotation(&job.ObjectMeta, v1beta1.AnnotationCompiledGeneration, strconv.FormatInt(generation, 10))
-	numbers := compiledReplicas{Replicas: job.Spec.Replicas, Types: map[string]*int32{}}
+	numbers := compiledReplicas{Generation: generation, Replicas: job.Spec.Replicas, Types: map[string]*int32{}}
 	for _, r := range job.Spec.ReplicaSpecs {
 		numbers.Types[r.Type] = r.Replicas
 	}
@@ -27,17 +27,19 @@ func AnnotateCompiled(job *v1beta1.GenericJob, generation int64) {
 	metav1.SetMetaDataAnnotation(&job.ObjectMeta, v1beta1.AnnotationCompiledReplicas, string(raw))
 }
 
-// compiledReplicas are the numbers of replicas in a spec; nil is one that the spec leaves out.
+// compiledReplicas are the numbers of replicas in the spec of a generation; nil is one that the spec leaves out.
 type compiledReplicas struct {
-	Replicas *int32            `json:"replicas,omitempty"`
-	Types    map[string]*int32 `json:"types"`
+	Generation int64             `json:"generation"`
+	Replicas   *int32            `json:"replicas,omitempty"`
+	Types      map[string]*int32 `json:"types"`
 }
 
 // WithCompiledReplicas returns the spec of a GenericJob with the numbers of replicas that were compiled. These may be others than its training job
-// asks for now. A spec without that annotation is as it was: an earlier version of the operator has compiled it.
+// asks for now. The spec is as it was if an earlier version of the operator has compiled it, which writes no numbers.
 func WithCompiledReplicas(job *v1beta1.GenericJob) *v1beta1.GenericJobSpec {
 	spec, numbers := job.Spec.DeepCopy(), compiledReplicas{}
-	if json.Unmarshal([]byte(job.Annotations[v1beta1.AnnotationCompiledReplicas]), &numbers) != nil {
+	err := json.Unmarshal([]byte(job.Annotations[v1beta1.AnnotationCompiledReplicas]), &numbers)
+	if compiled, _ := IsEditedByOthers(job); err != nil || numbers.Generation != compiled {
 		return spec
 	}
 	spec.Replicas = numbers.Replicas

@@ -19,6 +19,9 @@ func TestAScaledSpecGoesBackToTheNumbersThatWereCompiled(t *testing.T) {
 	require.Equal(t, before, WithCompiledReplicas(job))
 	require.EqualValues(t, 7, *job.Spec.Replicas, "the job itself is as it was")
 
+	job.Annotations[v1beta1.AnnotationCompiledGeneration] = "2"
+	require.Equal(t, &job.Spec, WithCompiledReplicas(job), "an earlier version has compiled it since, which writes no numbers")
+	AnnotateCompiled(job, 2)
 	job.Annotations[v1beta1.AnnotationCompiledReplicas] = "{"
 	require.Equal(t, &job.Spec, WithCompiledReplicas(job), "somebody has written something else")
 }
