@@ -195,9 +195,9 @@ func TestFilesThatDocumentsNameAreThere(t *testing.T) {
 	require.NotZero(t, named)
 }
 
-// followed are recipes that were followed before: the word by which files know what was made then, and what stands in the recipe for its
-// name. Where a recipe has to say which tests or lists know all of a sort, this finds those that it forgets. A recipe whose tests and documents
-// are those of the feature is asked for code alone, and the code of the behaviour may stand in the table of where things go.
+// followed are recipes that contributors have followed before. The word finds the files that know what was made then. The name stands where the
+// recipe has any name. Where a recipe has to say which tests or lists know all of a sort, this finds those that it forgets. With code, the
+// recipe has to name code alone: its tests and documents are those of the feature. The table of where things go may name the code of the behaviour.
 var followed = []struct {
 	recipe, name, word string
 	code               bool
@@ -345,5 +345,19 @@ func TestEachWordOfTheGlossaryIsUsed(t *testing.T) {
 		for _, word := range strings.Fields(row[1]) {
 			assert.True(t, used[word] || used[word+"s"], "nobody says %s", row[1])
 		}
+	}
+}
+
+// Who changes what the manual promises looks for its section first.
+func TestEachSectionOfTheManualStandsWhereThingsGo(t *testing.T) {
+	raw, err := os.ReadFile(filepath.Join(root, "kernel/README.md"))
+	require.NoError(t, err)
+	contributing, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
+	require.NoError(t, err)
+	places := section(t, string(contributing), "Where things go")
+	found := regexp.MustCompile(`(?m)^## (.*)$`).FindAllStringSubmatch(string(raw), -1)
+	require.Greater(t, len(found), 10)
+	for _, heading := range found {
+		assert.Contains(t, places, "| ["+heading[1]+"](kernel/README.md#", "a row with the files that decide what this section says")
 	}
 }
