@@ -194,18 +194,19 @@ func (r *Reconciler) reconcileUnchanged(ctx context.Context, job client.Object, 
 // update replaces the spec of the GenericJob, under its resourceVersion. The CEL rules of GenericJob say what may change while it runs. A change that
 // the apiserver refuses waits for a pause.
 func (r *Reconciler) update(ctx context.Context, job client.Object, have *v1beta1.GenericJob, program framework.Program) (showing, error) {
-	if err := r.ensureData(ctx, job, program.Data); err != nil {
-		return r.showRefusal(ctx, job, have, err)
-	}
-	if err := r.ensureKeysAgain(ctx, job, have, program); err != nil {
-		return r.showRefusal(ctx, job, have, err)
-	}
 	want := have.DeepCopy()
-	want.Spec = program.Spec
 	if program.Spec.RunMode.Pauses() && !have.Spec.RunMode.Pauses() {
 		// What else has changed waits for the pause, or the apiserver would refuse the pause along with it.
-		want.Spec = *have.Spec.DeepCopy()
+		want.Spec = *framework.WithCompiledReplicas(have)
 		want.Spec.RunMode = program.Spec.RunMode
+	} else {
+		if err := r.ensureData(ctx, job, program.Data); err != nil {
+			return r.showRefusal(ctx, job, have, err)
+		}
+		if err := r.ensureKeysAgain(ctx, job, have, program); err != nil {
+			return r.showRefusal(ctx, job, have, err)
+		}
+		want.Spec = program.Spec
 	}
 	framework.AnnotateCompiled(want, have.Generation+1)
 	err := r.Client.Update(ctx, want)

@@ -45,6 +45,8 @@ const (
 	// AnnotationCompiledGeneration is the metadata.generation of a GenericJob whose spec its training job was compiled to last. A higher
 	// generation is an edit of somebody else's, which the operator undoes before it acts.
 	AnnotationCompiledGeneration = "batch.tensorstack.dev/compiled-generation"
+	// AnnotationCompiledReplicas has the numbers of replicas in that spec. A type that somebody else scales goes back to its number.
+	AnnotationCompiledReplicas = "batch.tensorstack.dev/compiled-replicas"
 	// AnnotationSchema is on a CustomResourceDefinition that the operator has made for a TrainingFramework. It is made of what the
 	// operator wrote.
 	AnnotationSchema = "batch.tensorstack.dev/framework-schema"
