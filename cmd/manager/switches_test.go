@@ -82,3 +82,18 @@ func TestAFlagThatHasNoRowIsFound(t *testing.T) {
 	require.False(t, sameDefault("off", "30"))
 	require.False(t, sameDefault("", ""))
 }
+
+// A flag that has no effect would leave an admin to wait for one.
+func TestFlagsAboutKubeflowNeedKubeflow(t *testing.T) {
+	for flag, kinds := range map[string]string{"--gang-scheduler-name=volcano": "Kubeflow's jobs", "--mpi-keys": "Kubeflow's MPIJobs"} {
+		run := func(flags ...string) string {
+			c := exec.CommandContext(t.Context(), binary, append(flags, "--metrics-bind-address=0", "--health-probe-bind-address=0")...)
+			c.Env = []string{"HOME=" + t.TempDir(), "KUBECONFIG=/does/not/exist"}
+			out, err := c.CombinedOutput()
+			require.Error(t, err)
+			return string(out)
+		}
+		require.Contains(t, run(flag), "manager: "+flag+" has no effect without --kubeflow: it is about "+kinds)
+		require.NotContains(t, run(flag, "--kubeflow"), "has no effect")
+	}
+}

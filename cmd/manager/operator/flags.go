@@ -1,7 +1,9 @@
 package operator
 
 import (
+	"errors"
 	"flag"
+	"fmt"
 	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -66,6 +68,19 @@ func parseFlags() config {
 	flag.Parse()
 	ctrl.SetLogger(terse(zap.New(zap.UseFlagOptions(&log))))
 	return c
+}
+
+// checkKubeflow refuses flags about Kubeflow's kinds where these are not served: an admin would wait for an effect.
+func (c *config) checkKubeflow() error {
+	switch {
+	case c.kubeflow:
+		return nil
+	case c.gangScheduler != "":
+		return fmt.Errorf("--gang-scheduler-name=%s has no effect without --kubeflow: it is about Kubeflow's jobs. Give --kubeflow too, or leave it out: other kinds name their scheduler in spec.scheduler", c.gangScheduler)
+	case c.mpiKeys:
+		return errors.New("--mpi-keys has no effect without --kubeflow: it is about Kubeflow's MPIJobs. Give --kubeflow too, or leave it out, with the right to create Secrets")
+	}
+	return nil
 }
 
 // logFlags adds those of controller-runtime's flags for the log that an admin needs to read one: how much it says, and
