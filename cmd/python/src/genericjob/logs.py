@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import TextIO
 
 from . import pods
-from .errors import Error, NotFound
+from .errors import Error, NotFound, Refused
 from .objects import Object
 from .wire import Api
 
@@ -36,6 +36,10 @@ _GONE = re.compile(
 )
 """The words with which a kubelet ends its answer that no longer has the log. They are none of the code's."""
 
+_DENIED = (401, 403)
+"""What an apiserver answers to whom it does not know, or who may not read logs. Other refusals of logs pass, as that of a container that
+has not started."""
+
 _NO_LOG = "its node no longer has this log: what was said last may be missing"
 
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d) ?(.*)", re.DOTALL)
@@ -55,6 +59,7 @@ class Printer:
         self._width = 0
         self._streams: dict[str, Stream] = {}
         self._looked = False
+        self._refused: Error | None = None
 
     def measure(self, replicas: list[Object]) -> None:
         """Makes all names equally wide."""
@@ -79,6 +84,7 @@ class Printer:
 
     def follow(self, replicas: list[Object]) -> None:
         """Begins to print the logs of pods, as they come, if that is not done already, and goes on where a container was restarted."""
+        self.check()
         for pod in replicas:
             container = pods.main_container(pod)
             if pods.state(pod, container) == "waiting":
@@ -90,6 +96,15 @@ class Printer:
             else:
                 stream.restarted(pods.restarts(pod, container))
         self._looked = True
+
+    def refuse(self, error: Error) -> None:
+        """Notes what keeps a log from being read, whatever is waited for."""
+        self._refused = self._refused or error
+
+    def check(self) -> None:
+        """Raises that."""
+        if self._refused is not None:
+            raise self._refused
 
     def unended(self, replicas: list[Object]) -> list[Object]:
         """The pods whose logs are printed and that have not ended."""
@@ -105,6 +120,7 @@ class Printer:
                 self.say(pod, "still runs, though the job is over")
         for stream in self._streams.values():
             stream.join()
+        self.check()
 
     def stop(self) -> None:
         """Stops all streams."""
@@ -137,13 +153,11 @@ class Printer:
             raise Error(_NO_LOG)
 
     def look(self, pod: Object) -> Object | None:
-        """The pod as it is now, or as it was if the cluster does not answer; None if it is gone, or is another one by now."""
+        """The pod as it is now; None if it is gone, or is another one by now."""
         try:
             now = self._api.call("GET", self._api.pods(pod["metadata"]["name"]))
         except NotFound:
             return None
-        except Error:
-            return pod
         return now if now["metadata"]["uid"] == pod["metadata"]["uid"] else None
 
 
@@ -203,7 +217,18 @@ class Stream:
             return self._ended
 
     def _run(self, again: bool) -> None:
-        """Prints to the end. A stream that breaks before is opened where it broke; once the container has ended, a last time."""
+        ended = False
+        try:
+            ended = self._read_on(again)
+        except Error as e:  # one that lasts
+            self._printer.refuse(e)
+        if not ended:
+            with self._lock:
+                self._ended = True
+
+    def _read_on(self, again: bool) -> bool:
+        """Prints to the end, and says whether it came to that. A stream that breaks before is opened where it broke; once the container
+        has ended, a last time."""
         over = -1  # the restart of which the end was seen
         while not self._stopped.is_set():
             problem = self._print(again)
@@ -219,10 +244,9 @@ class Stream:
                 if self._end(times):
                     if problem:
                         self._printer.say(self._pod, problem)
-                    return
+                    return True
             self._stopped.wait(_REATTACH)
-        with self._lock:
-            self._ended = True
+        return False
 
     def _print(self, again: bool) -> str:
         """Prints what is new, and returns what went wrong. A connection that breaks takes nothing away of what was printed.
@@ -242,6 +266,8 @@ class Stream:
         except NotFound:
             return ""
         except Error as e:
+            if isinstance(e, Refused) and e.status in _DENIED:
+                raise
             problem = str(e)
         if again:
             self._print_previous()
@@ -261,7 +287,7 @@ class Stream:
         self._last = at or self._last
 
 
-def patience(left: list[Object]) -> float:
+def seconds_to_end(left: list[Object]) -> float:
     """Seconds to wait for the ends of pods of a job that is over."""
     longest = _LAG
     for pod in left:
