@@ -93,7 +93,8 @@ class Faults:
         if fault == "lost":
             handler.close_connection = True
             return
-        self._answer(handler, 200, "please log in" if fault == "text" else answer)
+        text = fault == "text" and not handler.path.partition("?")[0].endswith("/log")
+        self._answer(handler, 200, "please log in" if text else answer)
 
     def _answer(self, handler: BaseHTTPRequestHandler, status: int, text: str) -> None:
         handler.send_response(status)

@@ -13,7 +13,8 @@ from . import pods, status
 from .bar import Bar
 from .errors import Error, JobFailed, JobOver, JobTimeout, NotFound, Refused, Usage
 from .follow import follow
-from .logs import Printer, cut_gone, seconds_to_end
+from .lines import cut_gone
+from .logs import Printer, seconds_to_end
 from .objects import Object, owner_of
 from .patience import Patience
 from .status import Failure, Status, Warned

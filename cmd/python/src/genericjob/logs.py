@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import threading
+import time
 from collections.abc import Iterator
 from datetime import datetime
 from typing import TextIO
 
 from . import pods
 from .errors import Error, NotFound, Refused
+from .lines import GONE, NO_LOG, REPEATS, Moment, cut_gone, cut_time
 from .objects import Object
+from .patience import Patience
 from .wire import Api
 
 _REATTACH = 1.0
@@ -20,32 +22,17 @@ _LAG = 5.0
 """Seconds after which a kubelet tells of a container's end at the latest, though the job is over."""
 _HELD = 30.0
 """Seconds after which containers end whose wrapper waits for an order, though the job is over."""
+_PREVIOUS = 10.0
+"""Seconds for which what a container had said before its restart is asked for: its node may be lost."""
 _QUIET = 300.0
 """Seconds after which a stream that says nothing is opened anew: nobody would notice that it is dead."""
 
 _WRAPPED = "genericjob-wrapper"
 """The volume of pods in which a wrapper runs the code, which may hold a container when its code has ended."""
 
-_REPEATS = re.compile(r"genericjob wrapper: attempt \d+ had ended with exit code \d+\. The end of what it said:")
-"""The line with which a wrapper begins to repeat what the container before has said. Nothing else follows."""
-
-_GONE = re.compile(
-    r"unable to retrieve container logs for [a-z0-9-]+://[0-9a-f]+"
-    r'|failed to try resolving symlinks in path "/[^"]+\.log": lstat /.+: no such file or directory'
-    r'|failed to open log file "/[^"]+\.log": open /.+: no such file or directory'
-)
-"""The words with which a kubelet ends its answer that no longer has the log. They are none of the code's."""
-
 _DENIED = (401, 403)
 """What an apiserver answers to whom it does not know, or who may not read logs. Other refusals of logs pass, as that of a container that
 has not started."""
-
-_NO_LOG = "its node no longer has this log: what was said last may be missing"
-
-_STAMP = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d) ?(.*)", re.DOTALL)
-
-Moment = tuple[float, str]
-"""Seconds, and a fraction of nine digits, which a float would not hold."""
 
 
 class Printer:
@@ -79,7 +66,7 @@ class Printer:
             return
         text = self._api.text("GET", self._path(pod), query={"container": container, **self._tail})
         lines, gone = cut_gone(text)
-        for line in [*lines, _NO_LOG] if gone else lines:
+        for line in [*lines, NO_LOG] if gone else lines:
             self.say(pod, line)
 
     def follow(self, replicas: list[Object]) -> None:
@@ -145,12 +132,12 @@ class Printer:
         for line in self._api.lines(self._path(pod), query, _QUIET):
             if gone:
                 yield None, gone
-            gone = line if _GONE.fullmatch(line.rstrip()) else ""
+            gone = line if GONE.fullmatch(line.rstrip()) else ""
             at, words = cut_time(line)
             if not gone and (at is None or last is None or at > last):
                 yield at, words
         if gone:
-            raise Error(_NO_LOG)
+            raise Error(NO_LOG)
 
     def look(self, pod: Object) -> Object | None:
         """The pod as it is now; None if it is gone, or is another one by now."""
@@ -260,7 +247,7 @@ class Stream:
                 if again:
                     self._print_previous()
                     again = False
-                if self._last is not None and _REPEATS.fullmatch(words.rstrip()):
+                if self._last is not None and REPEATS.fullmatch(words.rstrip()):
                     break
                 self._say(at, words)
         except NotFound:
@@ -275,10 +262,14 @@ class Stream:
 
     def _print_previous(self) -> None:
         """Where there was no restart, and where a kubelet has thrown it away, there is nothing before."""
-        with contextlib.suppress(Error):
+
+        def read() -> None:
             since = max(self._last or self._from, self._from)
             for at, words in self._printer.lines(self._pod, self.container, since, follow=False, previous=True):
                 self._say(at, words)
+
+        with contextlib.suppress(Error):
+            Patience(time.monotonic() + _PREVIOUS).keep_trying(read)
 
     def _say(self, at: Moment | None, words: str) -> None:
         if self._stopped.is_set() or (at is not None and self._last is not None and at <= self._last):
@@ -297,20 +288,3 @@ def seconds_to_end(left: list[Object]) -> float:
         if grace is not None:
             longest = max(longest, _LAG + min(grace, _HELD))
     return longest
-
-
-def cut_gone(text: str) -> tuple[list[str], bool]:
-    """The lines of a log, and whether the node no longer has it, or the end of it."""
-    lines = text.splitlines()
-    gone = bool(lines) and _GONE.fullmatch(lines[-1]) is not None
-    return lines[: len(lines) - gone], gone
-
-
-def cut_time(line: str) -> tuple[Moment | None, str]:
-    """Reads the time that a line begins with, and what follows it."""
-    match = _STAMP.match(line)
-    if match is None:
-        return None, line  # a kubelet's own words
-    seconds, fraction, zone, words = match.groups()
-    at = datetime.fromisoformat(seconds + zone.replace("Z", "+00:00"))
-    return (at.timestamp(), (fraction or "").ljust(9, "0")), words
