@@ -216,15 +216,21 @@ type output string
 
 func (o *output) add(c *cobra.Command, more ...string) {
 	all := append([]string{"json", "yaml"}, more...)
-	c.Flags().StringVarP((*string)(o), "output", "o", "", strings.Join(all, " or ")+". Default: text")
+	c.Flags().StringVarP((*string)(o), "output", "o", "", enumerate(all)+". Default: text")
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(all, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+}
+
+// enumerate returns words as in: a, b or c.
+func enumerate(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
 // check refuses another output than text, JSON, YAML and those of a verb.
 func (o output) check(more ...string) error {
 	all := append([]string{"json", "yaml"}, more...)
 	if o != "" && !slices.Contains(all, string(o)) {
-		return exit.Usagef("--output is %q: want %s", string(o), strings.Join(all, " or "))
+		return exit.Usagef("--output is %q: want %s", string(o), enumerate(all))
 	}
 	return nil
 }

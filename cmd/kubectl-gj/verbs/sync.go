@@ -32,7 +32,7 @@ func (p *program) sync() *cobra.Command {
 			"What is synced lives as long as its pod, also if the container fails and starts again.\n" +
 			"A new pod has the code of its image again: after a drain, a lost node, a pause, or a restart that replaces pods.\n\n" + needs + "\n\n" +
 			"Left out: " + strings.Join(code.Excluded, " ") + ", what --exclude names, and links out of the folder.\n" +
-			"Files that are only in the pods stay. --watch deletes those that it has brought and that are deleted here.",
+			"Files that are only in the pods stay. --watch deletes a file that is deleted here, in the pods into which it has brought it.",
 		Example:           examples("sync mnist ./src:/app", "sync mnist ./src:/app --restart", "sync mnist ./src:/app --watch --grace=2s", "sync mnist train.py:/app/ --restart"),
 		Args:              args(2, 2, "the NAME of a job and LOCAL:DIR"),
 		ValidArgsFunction: p.namesThenFiles,
