@@ -62,12 +62,12 @@ func NewFolder(pair string, exclude []string) (*Folder, error) {
 	}
 	info, err := os.Stat(f.local)
 	if err != nil {
-		return nil, exit.Usagef("read %s: %w", f.local, err)
+		return nil, exit.Usagef("read %s: %s", f.local, reason(err))
 	}
 	if !info.IsDir() {
 		f.as = filepath.Base(f.local)
 		if f.local, f.file, err = follow(f.local); err != nil {
-			return nil, exit.Usagef("read %s: %w", pair[:i], err)
+			return nil, exit.Usagef("read %s: %s", pair[:i], reason(err))
 		}
 		if !strings.HasSuffix(pair, "/") {
 			f.Dir, f.as = path.Split(f.Dir)

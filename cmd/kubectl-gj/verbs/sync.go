@@ -3,12 +3,10 @@ package verbs
 import (
 	"context"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/code"
-	"github.com/genericjob/genericjob/cmd/kubectl-gj/exit"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
 )
 
@@ -37,9 +35,6 @@ func (p *program) sync() *cobra.Command {
 		Args:              args(2, 2, "the NAME of a job and LOCAL:DIR"),
 		ValidArgsFunction: p.namesThenFiles,
 		RunE: func(c *cobra.Command, args []string) (err error) {
-			if err := checkGrace(w.Grace); err != nil {
-				return err
-			}
 			if w.Folder, err = code.NewFolder(args[1], exclude); err != nil {
 				return err
 			}
@@ -73,9 +68,6 @@ func (p *program) restart() *cobra.Command {
 		Args:              args(1, 1, "the NAME of a job"),
 		ValidArgsFunction: p.names,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkGrace(w.Grace); err != nil {
-				return err
-			}
 			s, f, err := p.find(c.Context(), args[0])
 			if err != nil {
 				return err
@@ -86,13 +78,6 @@ func (p *program) restart() *cobra.Command {
 	}
 	c.Flags().DurationVar(&w.Grace, "grace", 0, "how long code may take to end, as in 2s. Default, and most: terminationGracePeriodSeconds of the pod")
 	return c
-}
-
-func checkGrace(grace time.Duration) error {
-	if grace < 0 {
-		return exit.Usagef("--grace=%s: want 0 or more", grace)
-	}
-	return nil
 }
 
 // namesThenFiles completes the name of a job, and then files of this machine.
