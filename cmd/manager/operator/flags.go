@@ -24,6 +24,7 @@ type config struct {
 	kubeflow        bool
 	gangScheduler   string
 	mpiKeys         bool
+	arguments       []string // what follows the flags
 	options         controllers.Options
 }
 
@@ -66,8 +67,22 @@ func parseFlags() config {
 	var log zap.Options
 	logFlags(&log)
 	flag.Parse()
+	c.arguments = flag.Args()
 	ctrl.SetLogger(terse(zap.New(zap.UseFlagOptions(&log))))
 	return c
+}
+
+// check says what is wrong with the flags together.
+func (c *config) check() error {
+	return errors.Join(c.lease.check(), c.checkKubeflow(), c.checkArguments())
+}
+
+// checkArguments refuses what is no flag. Flags behind it would have no effect: those behind "--leader-elect true", for example.
+func (c *config) checkArguments() error {
+	if len(c.arguments) == 0 {
+		return nil
+	}
+	return fmt.Errorf("argument %q is no flag, and flags behind it would have no effect: write values as in --leader-elect=true, --concurrency=8", c.arguments[0])
 }
 
 // checkKubeflow refuses flags about Kubeflow's kinds where these are not served: an admin would wait for an effect.
