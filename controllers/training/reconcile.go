@@ -214,7 +214,7 @@ func (r *Reconciler) update(ctx context.Context, job client.Object, have *v1beta
 	case err == nil:
 		r.reportUndone(job, have)
 		out := r.mirrorOf(job, have, false)
-		out.events = warnings(program)
+		out.events = Warnings(program)
 		return out, nil
 	case calls.Outdated(err):
 		return showing{requeueAfter: calls.RetrySoon}, nil

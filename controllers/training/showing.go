@@ -185,7 +185,8 @@ func nameTakenMessage(have *v1beta1.GenericJob) string {
 		have.Namespace, have.Name, owner)
 }
 
-func warnings(program framework.Program) []kernel.Event {
+// Warnings returns what the operator warns of when it has compiled a job: what the translator found, and fields that have no effect.
+func Warnings(program framework.Program) []kernel.Event {
 	list := ignoredFields(program)
 	for _, w := range program.Warnings {
 		list = append(list, kernel.Event{Warning: true, Reason: w.Reason, Message: w.Message})

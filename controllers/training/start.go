@@ -57,7 +57,7 @@ func (r *Reconciler) createGenericJob(ctx context.Context, job client.Object, pr
 		return r.showRefusal(ctx, job, nil, err)
 	}
 	out := r.mirrorOf(job, made, false)
-	out.events = warnings(program)
+	out.events = Warnings(program)
 	return out, nil
 }
 

@@ -61,7 +61,11 @@ func Main(args []string) int {
 	flags.DurationVar(&w.patience, "patience", develop.Patience, "how long to wait for a developer who is silent")
 	w.beat.define(flags)
 	port := flags.Int("port", inplace.Port, "where to answer with reports")
-	if err := flags.Parse(args); err != nil || flags.NArg() == 0 {
+	if err := flags.Parse(args); err != nil { // which says it
+		return exitUsage
+	}
+	if flags.NArg() == 0 {
+		fmt.Fprintln(os.Stderr, "genericjob wrapper: there is no command to run: want it after --")
 		return exitUsage
 	}
 	w.command = flags.Args()
