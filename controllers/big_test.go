@@ -193,8 +193,8 @@ func TestWhatTheApiserverSaysOfATensorBoardIsCut(t *testing.T) {
 	require.LessOrEqual(t, len(state.Note), text.Max)
 }
 
-// TestPodsOfAJobOfAMegabyteAreCreatedOneByOne: fifty of them at once would be half a gigabyte. The second call is held: without the limit
-// the third would begin with it, and a whole job's life is more than it needs to arrive.
+// TestPodsOfAJobOfAMegabyteAreCreatedOneByOne: fifty of them at once would be half a gigabyte. The second call is held. Without the limit
+// the third would begin with it, and a whole job's life gives the third more time than it needs.
 func TestPodsOfAJobOfAMegabyteAreCreatedOneByOne(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)

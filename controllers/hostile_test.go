@@ -117,8 +117,8 @@ func odd(s *hostile.Source) any {
 	}
 }
 
-// TestHostileObjects sends odd objects of all kinds: each is refused with a word on the field, or it gets an answer and then
-// rest, and a good job next to them is run meanwhile.
+// TestHostileObjects sends odd objects of all kinds. Each is refused with a word on the field, or it gets an answer and then rest.
+// Meanwhile the operator runs a good job next to them.
 func TestHostileObjects(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)

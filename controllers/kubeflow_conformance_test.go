@@ -199,8 +199,8 @@ func requireSamePod(t *testing.T, want corev1.Pod, have *corev1.Pod) {
 	}
 }
 
-// withoutRendezvous leaves out what we add for torchrun's rendezvous, unless Kubeflow's operator sets it too: names of this run, and
-// timeouts, which come behind the user's.
+// withoutRendezvous leaves out what we add for torchrun's rendezvous, unless Kubeflow's operator sets it too. These are names of this
+// run, and timeouts, which come behind the user's.
 func withoutRendezvous(have, want []corev1.EnvVar) []corev1.EnvVar {
 	var out []corev1.EnvVar
 	for _, v := range have {

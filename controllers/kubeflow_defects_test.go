@@ -19,10 +19,9 @@ import (
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// Defects of Kubeflow's training operator, each with the number that facts about it go by here (B1 to B18) and a test that
-// it is none of ours. The pods are made up and nothing is created: kernel and translator are asked what they would do.
-// B6, B8 (scale), B9 and B13 are rules of the CRDs: see apis/kubeflow/v1. B5 is in kubeflow_test.go, B10 in
-// cmd/manager.
+// These are defects of Kubeflow's training operator, each with a test that it is none of ours. They have the numbers by which facts about
+// them go here (B1 to B18). The pods are made up and nothing is created: kernel and translator are asked what they would do. B6, B8
+// (scale), B9 and B13 are rules of the CRDs: see apis/kubeflow/v1. B5 is in kubeflow_test.go, B10 in cmd/manager.
 
 // life is a job on its way.
 type life struct {

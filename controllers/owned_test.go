@@ -89,7 +89,8 @@ func TestAGenericJobOfAnEarlierVersionIsProtectedToo(t *testing.T) {
 	require.Equal(t, before, c.uidsOf(gj))
 }
 
-// An edit that nobody can undo, for the kind of its owner is not served, acts in the end: else the ends of pods would never be recorded.
+// Nobody can undo an edit if the kind of the job's owner is not served. So the edit acts in the end: else the ends of pods would never be
+// recorded.
 func TestAnEditThatCannotBeUndoneFreezesNoJob(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
@@ -108,7 +109,7 @@ func TestAnEditThatCannotBeUndoneFreezesNoJob(t *testing.T) {
 	c.awaitPhase("stuck", v1beta1.JobSucceeded)
 }
 
-// A webhook that denies the annotation of what was compiled: the job of an earlier version goes on to its end, and its owner shows it.
+// A webhook denies the annotation of what was compiled. The job of an earlier version goes on to its end, and its owner shows it.
 func TestAGenericJobOfAnEarlierVersionGoesOnWhereItsAnnotationIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, code := range map[string]int{

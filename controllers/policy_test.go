@@ -15,8 +15,8 @@ import (
 	"github.com/genericjob/genericjob/controllers/calls"
 )
 
-// policy makes a real ValidatingAdmissionPolicy for this namespace, which denies what the CEL expression is false for, and
-// waits until it works: probe is a create that it must deny. The function that it returns takes it away.
+// policy makes a real ValidatingAdmissionPolicy for this namespace, which denies what the CEL expression is false for. It waits until the
+// policy works: probe is a create that the policy must deny. The function that it returns takes it away.
 func (c *cluster) policy(resource string, operation admissionv1.OperationType, allowed string, probe func() error) (lift func()) {
 	c.t.Helper()
 	group, plural, _ := strings.Cut(resource, "/")

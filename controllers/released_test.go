@@ -41,8 +41,8 @@ func TestJobsOfTheLastReleaseRunOn(t *testing.T) {
 	}
 }
 
-// runOn has the present CRDs and operator take over what the folder of a version holds: stored.yaml, which has jobs in the middle
-// of their lives and all that belongs to them, as etcd had them; and crd.sha256, the sums of the CRDs under which they were stored.
+// runOn has the present CRDs and operator take over what the folder of a version holds. stored.yaml has jobs in the middle of their lives
+// and all that belongs to them, as etcd had them. crd.sha256 has the sums of the CRDs under which they were stored.
 func runOn(t *testing.T, folder string) {
 	env, err := testenv.Serve(crdsOf(t, "..", folder))
 	require.NoError(t, err)
@@ -81,8 +81,8 @@ const restarted = "steady-worker-0"
 
 const stored = `{service: {}, podNames: Plain, replicaSpecs: [{type: worker, replicas: 3, restartPolicy: {limit: 2}, template: POD}]}`
 
-// liveHalf has jobs of every kind come into the middle of their lives, where a restart was counted, a success was recorded, or a
-// pause began.
+// liveHalf has jobs of every kind come into the middle of their lives. There a restart was counted, a success was recorded, or a pause
+// began.
 func liveHalf(c *cluster) {
 	steady := c.submit("steady", stored)
 	c.awaitPhase("steady", v1beta1.JobRunning)

@@ -100,8 +100,8 @@ func (c *cluster) awaitStep(name string, step int64) *v1beta1.GenericJob {
 	})
 }
 
-// portsBelowAFreeOne finds a port that is free on all addresses of this machine, and declares all others that a wrapper would take first:
-// other tests listen at those.
+// portsBelowAFreeOne finds a port that is free on all addresses of this machine. It declares all others that a wrapper would take first,
+// for other tests listen at those.
 func portsBelowAFreeOne(t *testing.T) (declared string, port int) {
 	t.Helper()
 	for port = inplace.Port; port < inplace.Port+64; port++ {

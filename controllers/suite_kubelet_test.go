@@ -14,7 +14,7 @@ import (
 )
 
 // kubelet plays the scheduler, the kubelet and the garbage collector of one namespace. It starts pods and stops those
-// that are being deleted, unless it is told not to; how pods end is the test's to say, with finish.
+// that are being deleted, unless it is told not to. The test says how pods end, with finish.
 type kubelet struct {
 	*played.Kubelet
 	work sync.WaitGroup

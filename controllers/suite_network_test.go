@@ -10,7 +10,7 @@ import (
 )
 
 // few are fewer creates than there are at once where none is refused, which is 50. Where all are, a reconcile makes three, and waits twice as
-// long as it has waited so far: on the slowest machine it takes minutes until they are so many.
+// long as it has waited so far. On the slowest machine it takes minutes until they are so many.
 const few = 45
 
 // call is one request of the operator's.

@@ -82,8 +82,8 @@ import (
 // patience bounds every wait. No test depends on how fast anything is.
 const patience = 10 * time.Minute
 
-// apiserver is the configuration with which tests talk to their apiserver, operator the one of the operator: it may do
-// what deploy/rbac lets it do and no more.
+// apiserver is the configuration with which tests talk to their apiserver, operator that of the operator. The operator
+// may do what deploy/rbac lets it do and no more.
 var apiserver, operator *rest.Config
 
 func TestMain(m *testing.M) {
@@ -168,8 +168,8 @@ type cluster struct {
 	ctx context.Context
 	// operator is the configuration of the operators that work here.
 	operator *rest.Config
-	// began is when the test did, and ahead by how much the clock of reconciles over training jobs that the test makes itself is ahead of that:
-	// it shows the same, however slow the machine is.
+	// began is when the test began. The test itself makes reconciles over training jobs, whose clock is later than began by ahead. So they show
+	// the same, however slow the machine is.
 	began time.Time
 	ahead time.Duration
 	*kubelet

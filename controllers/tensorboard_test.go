@@ -314,8 +314,8 @@ func TestTensorBoardIsNotMadeForAFinishedJob(t *testing.T) {
 	require.Nil(t, s)
 }
 
-// With caches and watches: the Deployment's state is seen without a look at it, what is deleted is made again, and all
-// of it stays when the job is over.
+// With caches and watches, the operator sees the Deployment's state without a look at it, and makes again what is
+// deleted. All of it stays when the job is over.
 func TestTensorBoardOutlivesItsJob(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)

@@ -127,8 +127,8 @@ func (c *cluster) define(file, name, kind string, serving metav1.ConditionStatus
 	require.NoError(c, c.Status().Update(c.Context(), f))
 }
 
-// What a tenant writes into an owner reference was given to kubectl delete, with the admin's rights: a ClusterRole went, and by a line
-// break in a name another namespace's Deployment. An owner of a core kind ended the script before it had deleted anything.
+// kubectl delete got what a tenant writes into an owner reference, with the admin's rights. It deleted a ClusterRole, and by a line break
+// in a name another namespace's Deployment. An owner of a core kind ended the script before it had deleted anything.
 func TestUndeployDeletesNothingThatATenantNames(t *testing.T) {
 	c := newCluster(t)
 	c.make(namespace("evil"))

@@ -15,8 +15,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
-// Who may create pods could have the operator call on a node: by a bare pod in the node's network, with the job as its controller and an
-// order, it called port 10193 of one.
+// Who may create pods could have the operator call on a node. By a bare pod in the node's network, with the job as its controller and an
+// order, it called the node's port 10193.
 func TestOnlyPodsOfReplicasInTheNetworkOfPodsAreAsked(t *testing.T) {
 	for name, forge := range map[string]func(*corev1.Pod){
 		"in the node's network":              func(p *corev1.Pod) { p.Spec.HostNetwork = true },

@@ -107,7 +107,8 @@ func TestAnAuxiliaryReplicaIsReplacedAloneInAJobScope(t *testing.T) {
 	require.Len(t, did(d), 6, "a restart of the whole job takes it along")
 }
 
-// flapping is a job of two workers and a tracker that has failed so often that it waits for five minutes, an hour after the start.
+// flapping is a job of two workers and a tracker. The tracker has failed so often that it waits for five minutes, an hour after the
+// start.
 func flapping(t *testing.T, options ...kt.JobOption) (*v1beta1.GenericJob, []*corev1.Pod) {
 	t.Helper()
 	job := kt.Job(append([]kt.JobOption{kt.Type("worker", 2), kt.Type("tracker", 1, auxiliary), kt.JobScope, kt.BackoffLimit(9)}, append(options, kt.Begun)...)...)

@@ -10,8 +10,8 @@ import (
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
 )
 
-// BenchmarkPlan is one reconcile over a job whose pods all run and of which one has just started, the reconcile that a large job
-// makes most often.
+// BenchmarkPlan is one reconcile over a job whose pods all run and of which one has just started. A large job makes this reconcile most
+// often.
 func BenchmarkPlan(b *testing.B) {
 	for _, n := range []int{10, 100, 1000, 5000} {
 		b.Run(fmt.Sprintf("replicas=%d", n), func(b *testing.B) {

@@ -95,7 +95,8 @@ func TestFinalizerIsReleasedOnceTheLedgerHoldsTheOutcome(t *testing.T) {
 	require.Empty(t, did(plan(t, after(job, d), kt.Start, pods[2])))
 }
 
-// The ledger of a finished job is closed: an operator that would write it in another way makes no write of each job that has ever run.
+// The ledger of a finished job is closed. So an operator that would write it in another way does not write each job again that has ever
+// run.
 func TestTheLedgerOfAFinishedJobStaysAsItWasWritten(t *testing.T) {
 	job, pods := running(t, 2, kt.Type("worker", 2), kt.InPlace, kt.BackoffLimit(1))
 	job = after(job, plan(t, job, kt.At(time.Minute), append(with(pods[:1], startedAgain(1, 9)), pods[1])...))

@@ -18,7 +18,7 @@ import (
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
 )
 
-// recordedCrash is how the containers of a job ended, of which one rank did first: `make crashes` has recorded it with real PyTorch and a real
+// recordedCrash is how the containers of a job ended, those of one rank first. `make crashes` has recorded it with real PyTorch and a real
 // kubelet. See e2e/suite/README.md.
 type recordedCrash struct {
 	Shape   string `json:"shape"`
@@ -38,7 +38,8 @@ type recordedEnd struct {
 	corev1.ContainerStateTerminated
 }
 
-// Whether an operator sees the ends one by one, some together or all at once, it tells the cause: in the status, its conditions and events.
+// An operator may see the ends one by one, some together or all at once. It always tells the cause: in the status, its conditions and
+// events.
 func TestRecordedCrashesAreToldAsTheyWere(t *testing.T) {
 	files, err := filepath.Glob("testdata/crashes/*.json")
 	require.NoError(t, err)
@@ -94,8 +95,8 @@ func (c recordedCrash) isTold(t *testing.T, step int) {
 	}
 }
 
-// isOfTheCause demands that a message, if it is about an end, names the rank that ended first, or says that this is not known, or is
-// about another in a hang, which is not counted again.
+// isOfTheCause demands of a message about an end that it names the rank that ended first. The message may also say that this is not
+// known. Or it is about another rank in a hang, which is not counted again.
 func (c recordedCrash) isOfTheCause(t *testing.T, job *v1beta1.GenericJob, message string) {
 	t.Helper()
 	if strings.HasPrefix(message, "Pod[") && !strings.Contains(message, "is not known") && !strings.Contains(message, "in a hang that is counted") {

@@ -67,7 +67,8 @@ func TestARuleThatSendsElsewhereIsToldOfAndFades(t *testing.T) {
 	require.Nil(t, job.Status.NodeFailures[0].Enough)
 }
 
-// Another failure turns out to have come first: who was sent away is taken back, and who came first is sent away if the rule is about it.
+// Another failure turns out to have come first. Who was sent away is taken back. Who came first is sent away if the rule is about that
+// failure.
 func TestTheFailureThatCameFirstIsSentElsewhere(t *testing.T) {
 	for name, tc := range map[string]struct {
 		codes []int32

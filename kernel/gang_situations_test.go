@@ -33,8 +33,8 @@ func gang(name string, minMember int32) kt.JobOption {
 	})
 }
 
-// situations are lives of four workers in which pods have to be placed once more. The scheduler of the stories places a pod only if
-// as many pods of its group are there as its PodGroup asks for, those that have finished left out.
+// situations are lives of four workers in which pods have to be placed once more. The scheduler of the stories places a pod only if its
+// group has as many pods as its PodGroup asks for. It leaves out those that have finished.
 var situations = map[string]struct {
 	minMember int32
 	options   []kt.JobOption

@@ -151,7 +151,8 @@ func TestTheCauseIsHeardFromAWrapperAfterTheEnd(t *testing.T) {
 	require.Contains(t, did(d), "ReleasePod worker-1")
 }
 
-// The first call may meet a pod that has just changed, or its caller may be killed: the next reconcile, which asks nobody, makes it again.
+// The first call may meet a pod that has just changed, or its caller may be killed. Then the next reconcile, which asks nobody, makes the
+// call again.
 func TestAPodThatHeldItsFinalFailureKeepsItsLogs(t *testing.T) {
 	for name, options := range map[string][]kt.JobOption{
 		"the job has failed":      nil,

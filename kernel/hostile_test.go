@@ -142,8 +142,8 @@ const (
 	longestReason  = 128
 )
 
-// requireSound plans again and again, as the operator would while nothing else happens, and checks what must hold for
-// each plan and that an end is reached.
+// requireSound plans again and again, as the operator would while nothing else happens. It checks what must hold for
+// each plan, and that the plans come to an end.
 func requireSound(t *testing.T, w kernel.World) {
 	t.Helper()
 	hasty, lastChange := 0, 0
@@ -254,7 +254,7 @@ func requireReadable(t *testing.T, reason, message string, longest int) {
 	require.True(t, utf8.ValidString(message), "%q", message)
 }
 
-// requireOwn checks that actions are about the job's own pods, and that the pods made for it are labelled as its own,
+// requireOwn checks that actions are about the job's own pods. The pods made for the job must have labels as its own,
 // whatever the template says.
 func requireOwn(t *testing.T, w kernel.World, d kernel.Decision) {
 	t.Helper()

@@ -244,7 +244,7 @@ func TestWhatAStrangerWritesOverAnOrderIsWrittenOverOnce(t *testing.T) {
 	}
 }
 
-// A pod that knows of a later attempt than the status may be right: the status may have been emptied, or be restored from a backup.
+// A pod that knows of a later attempt than the status may be right. Somebody may have emptied the status, or restored it from a backup.
 func TestAnOrderAheadOfTheStatusIsToldAndNotUndone(t *testing.T) {
 	job, pods := running(t, 1, kt.Type("worker", 1), kt.InPlace, kt.BackoffLimit(3))
 	ahead := with(pods, func(p *corev1.Pod) { p.Annotations[inplace.Annotation] = "attempt=50 go=50 jobAttempt=0" })

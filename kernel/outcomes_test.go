@@ -20,8 +20,8 @@ const (
 	exitCode  = v1beta1.RestartExitCode
 )
 
-// live ends the replica worker-0 with the same code until the job does not replace it any more, and returns the number of
-// restarts and the job.
+// live ends the replica worker-0 with the same code until the job does not replace it any more. It returns the number of restarts and the
+// job.
 func live(t *testing.T, job *v1beta1.GenericJob, code int32) (int, *v1beta1.GenericJob) {
 	t.Helper()
 	now := kt.Start

@@ -96,7 +96,7 @@ func TestService(t *testing.T) {
 	}
 }
 
-// A pod of an earlier job that cannot be let go must be told of by somebody, and it may have the name of one to come.
+// Somebody must tell of a pod of an earlier job that cannot be let go. It may have the name of a pod to come.
 func TestOrphansAreLetGoBesideTheJobAndNothingIsCreatedMeanwhile(t *testing.T) {
 	job, earlier := kt.Job(kt.Type("worker", 2), kt.Begun), kt.Job(kt.Type("worker", 2))
 	earlier.UID = "earlier"

@@ -166,8 +166,8 @@ func TestGarbageIsNeverCounted(t *testing.T) {
 	require.Empty(t, did(plan(t, job, kt.Start, terminating)), "it is on its way")
 }
 
-// A create may be carried out long after its caller was killed and replaced. The pod that it makes must not run what has
-// finished; one that only seems to run, because the view of it is old, is let go once it is seen to have ended.
+// A create may be carried out long after its caller was killed and replaced. The pod that it makes must not run what has finished. A pod
+// may only seem to run, because the view of it is old. The operator lets that go once it sees that the pod has ended.
 func TestAPodThatComesASecondTimeIsStopped(t *testing.T) {
 	for name, tc := range map[string]struct {
 		pod  []kt.PodOption

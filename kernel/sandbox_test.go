@@ -15,8 +15,8 @@ import (
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
 )
 
-// withoutSandbox is a pod whose sandbox is gone: its container has ended a minute after the start, and the kubelet, which still calls the pod
-// Running, does not start it again.
+// withoutSandbox is a pod whose sandbox is gone: its container has ended a minute after the start. The kubelet still calls the pod Running,
+// and does not start the container again.
 func withoutSandbox(code int32, reason string) kt.PodOption {
 	return func(p *corev1.Pod) {
 		p.Status.Phase, p.Status.PodIP = corev1.PodRunning, "192.0.2.1"
@@ -107,8 +107,8 @@ func TestAllPodsOfARebootedNodeAreReplacedAtOnce(t *testing.T) {
 	}
 }
 
-// A kubelet that knows of no containers that start again leaves one ended that exits as if it was told to, and so does one that evicts the pod.
-// The phase distinguishes the two, once what admission has added has ended, too.
+// A kubelet may know of no containers that start again. It leaves one ended that exits as if it was told to, and so does a kubelet that evicts
+// the pod. The phase distinguishes the two, once what admission has added has ended, too.
 func TestAContainerThatIsNotStartedAgainBesideAProxyHasThePodEnded(t *testing.T) {
 	job, pods := running(t, 1, kt.Type("worker", 1), kt.InPlace, kt.BackoffLimit(5))
 	ended := with(pods, withoutSandbox(143, "Error"), func(p *corev1.Pod) {

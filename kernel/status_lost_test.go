@@ -16,7 +16,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
-// lost has the node of a pod be not Ready since a minute after the job's begin, as the node controller tells it, and gives the pod tolerations.
+// lost has the node of a pod be not Ready since a minute after the job's begin, as the node controller tells it. It gives the pod tolerations.
 func lost(node string, tolerations ...corev1.Toleration) kt.PodOption {
 	return func(p *corev1.Pod) {
 		kt.Running(p)

@@ -155,7 +155,8 @@ func (o odd) status(s *v1beta1.GenericJobStatus) {
 	}
 }
 
-// ledger draws what is recorded of the replicas of a job, of some that it does not have, and of types that it does not have.
+// ledger draws what is recorded of replicas. Some are the job's, some are replicas that it does not have, and some are of types that it
+// does not have.
 func (o odd) ledger() (list []v1beta1.TaskLedger) {
 	for _, name := range []string{"worker", "gone", "never"}[:o.IntN(4)] {
 		l := v1beta1.TaskLedger{Type: name, Succeeded: oneOf(o, "", "1", "0-9999"), Failed: oneOf(o, "", "", "2,4-9000", "0-9999")}

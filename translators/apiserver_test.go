@@ -92,8 +92,8 @@ func TestManifestsFromTheFieldCompile(t *testing.T) {
 	}
 }
 
-// storesWhatIsCompiled checks that the GenericJob which a job is compiled to is stored as it was compiled: the reconciler
-// would write it again and again if it were not. It returns why the job does not compile, "" if it does.
+// storesWhatIsCompiled checks that the GenericJob of a job is stored as it was compiled. If it were not, the reconciler would write it
+// again and again. storesWhatIsCompiled returns why the job does not compile, "" if it does.
 func storesWhatIsCompiled(t *testing.T, c client.Client, j *unstructured.Unstructured) string {
 	t.Helper()
 	j.SetNamespace(metav1.NamespaceDefault)

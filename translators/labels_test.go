@@ -17,8 +17,8 @@ import (
 	"github.com/genericjob/genericjob/translators/kubeflow"
 )
 
-// Who pays for pods is found by their labels. Those of a template come through the translator of each kind, to all of its replica types; that the pods
-// have what a GenericJob's template has is tested in kernel/build.
+// Who pays for pods is found by their labels. Those of a template come through the translator of each kind, to all of its replica types. kernel/build
+// tests that the pods have what a GenericJob's template has.
 func TestLabelsOfATemplateReachEveryReplica(t *testing.T) {
 	for _, r := range append(translators.All(), kubeflow.All("", true)...) {
 		kind := reflect.TypeOf(r.New()).Elem().Name()

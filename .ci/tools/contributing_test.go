@@ -195,9 +195,9 @@ func TestFilesThatDocumentsNameAreThere(t *testing.T) {
 	require.NotZero(t, named)
 }
 
-// followed are recipes that were followed before: the word by which files know what was made then, and what stands in the recipe for its
-// name. Where a recipe has to say which tests or lists know all of a sort, this finds those that it forgets. A recipe whose tests and documents
-// are those of the feature is asked for code alone, and the code of the behaviour may stand in the table of where things go.
+// followed are recipes that contributors have followed before. The word finds the files that know what was made then. The name stands where the
+// recipe has any name. Where a recipe has to say which tests or lists know all of a sort, this finds those that it forgets. With code, the
+// recipe has to name code alone: its tests and documents are those of the feature. The table of where things go may name the code of the behaviour.
 var followed = []struct {
 	recipe, name, word string
 	code               bool

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// demo starts e2e/demo/run with a go that is played: the demo itself tells its parent and runs until its input ends, and leaves
-// a process behind, as the real one leaves the cluster.
+// demo starts e2e/demo/run with a go that is played. In the place of the demo, this go tells its parent and runs until its input ends. It
+// leaves a process behind, as the real demo leaves the cluster.
 func demo(t *testing.T, folder string) *exec.Cmd {
 	t.Helper()
 	program(t, folder, "go", `

@@ -53,8 +53,8 @@ var gone = []struct {
 	{regexp.MustCompile(`// .*\bsays whether\b`), "reports whether", "", "// Ends says whether the job ends"},
 }
 
-// mayHave are files in which a word stands that is gone elsewhere: they read what earlier builds have stored, read what training
-// programs print, or list the words.
+// mayHave are files in which a word stands that is gone elsewhere. They read what earlier builds have stored or what training programs
+// print, or they list the words.
 var mayHave = []string{"kernel/earlier_test.go", "kernel/spec/progress.go", ".ci/tools/gone_test.go"}
 
 func TestWordsThatAreGoneDoNotComeBack(t *testing.T) {

@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A list that is read from the apiserver is as long, and its objects as large, as tenants make them: 300 pods of 1.35 MB took
-// 1,314 MiB of the operator's memory. So each has a limit. What a cache holds is compact, and may be listed. A reconcile's client reads all
-// from a cache but what is unstructured.
+// Tenants decide how long a list from the apiserver is, and how large its objects are. 300 pods of 1.35 MB took 1,314 MiB of the operator's
+// memory. So each has a limit. What a cache holds is compact, and may be listed. A reconcile's client reads all from a cache but what is
+// unstructured.
 func TestNoLiveListIsWithoutALimit(t *testing.T) {
 	limited, cached := 0, 0
 	for _, file := range productFiles(t, "controllers", "cmd/manager") {

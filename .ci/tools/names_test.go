@@ -81,7 +81,7 @@ func (n *names) has(name string) bool {
 	return n.all[name] || n.all[small] || n.all[strings.TrimSuffix(name, "s")] || ofOthers[name]
 }
 
-// isThere reports whether a reader finds what a comment in a folder sends him to: a file, a package, or a name of the folder's own code.
+// isThere reports whether a reader finds what a comment in a folder names. That is a file, a package, or a name of the folder's own code.
 func (n *names) isThere(folder, target string) bool {
 	first, rest, dotted := strings.Cut(target, ".")
 	switch {

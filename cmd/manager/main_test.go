@@ -67,13 +67,13 @@ func TestFlagsAreFew(t *testing.T) {
 			ours = append(ours, f)
 		}
 	}
-	// --namespaces is the eleventh: without it the operator needs rights over all pods of a cluster. --wrapper-image is the twelfth: who does not
-	// run the operator in a pod, or has the image under another name for his nodes, could not restart in place. --mpi-keys is the thirteenth: it needs a
-	// right on Secrets, which some admins do not grant. --node-lost-after is the fourteenth: how long a machine may be silent is known of a cluster, and
-	// seldom of a job. --avoid-nodes, --avoid-node-conditions and --avoid-nodes-across-jobs are the seventeenth: who looks after the nodes knows which
-	// of their conditions are bad, and whether tenants may count on each other's failures. --metrics-namespace-label is the eighteenth: who pays for
-	// series knows how many namespaces have jobs. --leader-elect-lease-duration, --leader-elect-renew-deadline and --leader-elect-retry-period are the
-	// twenty-first: who runs the apiserver knows for how long it may be silent.
+	// --namespaces is the eleventh: without it the operator needs rights over all pods of a cluster. --wrapper-image is the twelfth. Without it an admin
+	// could not restart in place whose operator runs outside of pods, or whose nodes know the image by another name. --mpi-keys is the thirteenth: it
+	// needs a right on Secrets, which some admins do not grant. --node-lost-after is the fourteenth: how long a machine may be silent is known of a
+	// cluster, and seldom of a job. --avoid-nodes, --avoid-node-conditions and --avoid-nodes-across-jobs are the seventeenth. Who looks after the nodes
+	// knows which of their conditions are bad. He knows, too, whether tenants may count on each other's failures. --metrics-namespace-label is the
+	// eighteenth: who pays for series knows how many namespaces have jobs. --leader-elect-lease-duration, --leader-elect-renew-deadline and
+	// --leader-elect-retry-period are the twenty-first: who runs the apiserver knows for how long it may be silent.
 	require.LessOrEqual(t, len(ours), 21, "%v", ours)
 	require.Equal(t, []string{"  -kubeconfig", "  -version", "  -zap-encoder", "  -zap-log-level"}, known)
 }

@@ -18,7 +18,8 @@ func creates(n int) (actions []kernel.Action) {
 	return actions
 }
 
-// turn asks for what is planned of so many missing pods until minFailures were refused, as a reconcile does, and returns how many were asked for.
+// turn asks for what is planned of so many missing pods until minFailures were refused, as a reconcile does. It returns how many it has asked
+// for.
 func (d desk) turn(answer error, missing int) (asked int, out Outcome) {
 	planned := d.Plans(0)
 	actions := creates(min(missing, planned))

@@ -51,7 +51,7 @@ func TestSoManyCallsBegin(t *testing.T) {
 	require.Equal(t, parallel, most)
 }
 
-// The last calls wait for one another, once the first have made atOnce for all that may be under way: with fewer at once they never meet.
+// The last calls wait for one another, once the first have made atOnce for all that may be under way. With fewer at once they never meet.
 func TestCallsAreMadeOnceEachAndManyAtOnce(t *testing.T) {
 	const n, meet = 1000, 1000 - parallel
 	var calls, waiting atomic.Int32

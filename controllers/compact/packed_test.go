@@ -149,7 +149,7 @@ func TestPodsAndConfigMapsKeepLittleOfWhatTheirAuthorsWrote(t *testing.T) {
 	require.Equal(t, worker(1).OwnerReferences[1:], data.OwnerReferences)
 }
 
-// The apiserver bounds the text of no reference. One pod with the name of a megabyte would be one pod of a megabyte in the cache, and in the
+// The apiserver bounds the text of no reference. One pod with the name of a megabyte would be a megabyte in the cache, and another in the
 // index of pods by their job.
 func TestAReferenceToNoPossibleControllerIsNotKept(t *testing.T) {
 	for name, set := range map[string]func(*metav1.OwnerReference, string){

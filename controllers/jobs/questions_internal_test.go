@@ -95,7 +95,7 @@ func TestNoReconcileWaitsForAPod(t *testing.T) {
 }
 
 // absent is a pod at whose port nobody listens, which answers so at once. Nor can another program listen there: a socket has the address,
-// and shares it with nobody, so that an address at which a connection has just ended is not taken.
+// and shares it with nobody. So it takes no address at which a connection has just ended.
 func absent(t *testing.T) *corev1.Pod {
 	t.Helper()
 	return awaited(t, func(address net.IP) error {

@@ -14,8 +14,8 @@ import (
 	"github.com/genericjob/genericjob/apis/inplace"
 )
 
-// Pods that do not answer, a stopped wrapper's for example, held all workers as long as it took them not to: no reconcile of 300 such jobs
-// may wait, and another job hears its pod meanwhile.
+// Pods that do not answer, a stopped wrapper's for example, held all workers for as long as a call takes to give up. No reconcile of 300
+// such jobs may wait, and another job hears its pod meanwhile.
 func TestThreeHundredJobsWhosePodsAreSilentHoldNobodyUp(t *testing.T) {
 	silent, _ := present(t) // the kernel takes calls at its door, and nobody answers
 	q, _ := queued(t)

@@ -132,7 +132,8 @@ func TestARevisionThatTakesWaitingJobsForFinishedIsNotBelieved(t *testing.T) {
 	}
 }
 
-// A finished job of a revision that is not kept any more was blocked, with a Warning, because the newest could not read that it had succeeded.
+// The operator blocked a finished job whose revision is not kept any more, with a Warning. It did so because the newest revision could not
+// read that the job had succeeded.
 func TestAFinishedJobOfADroppedRevisionIsNotBlocked(t *testing.T) {
 	have := ofEarlier()
 	have.Status.Phase = v1beta1.JobSucceeded

@@ -11,7 +11,7 @@ import (
 	"github.com/genericjob/genericjob/deploy/crd"
 )
 
-// Who gives jobs a new phase gives it to JobPhases, too: metrics, the plugin and the tests of a definition's status take the phases from there.
+// Who gives jobs a new phase gives it to JobPhases, too. Metrics, the plugin and the tests of a definition's status take the phases from there.
 func TestJobPhasesAreThoseOfTheCRDs(t *testing.T) {
 	for _, raw := range [][]byte{crd.GenericJobs(), crd.TensorFlowTrainingJobs()} {
 		kind := &apiextensionsv1.CustomResourceDefinition{}

@@ -147,7 +147,7 @@ func TestPoliciesAdmitSamples(t *testing.T) {
 	require.Eventually(t, func() bool { return anna.Create(t.Context(), most.DeepCopy(), client.DryRunAll) == nil }, patience, 50*time.Millisecond)
 }
 
-// What is counted is what runs: an elastic job has as many replicas as it expects, and what the operator adds is no replica that a team asks for.
+// What runs is what counts. An elastic job has as many replicas as it expects. What the operator adds is no replica that a team asks for.
 func TestReplicasAreCountedAsTheyRun(t *testing.T) {
 	const team = "counted"
 	admin := give(t, team)

@@ -119,7 +119,7 @@ func ofJob(job client.Object) map[string]string {
 	return map[string]string{v1beta1.LabelJobUID: string(job.GetUID())}
 }
 
-// largeOwners are a job, as the controller, and an owner whose name is 1.35 MB long: the apiserver bounds the names of owners in no way, and
+// largeOwners are a job, as the controller, and an owner whose name is 1.35 MB long. The apiserver bounds the names of owners in no way, and
 // is quick to store them.
 func largeOwners(job client.Object) []metav1.OwnerReference {
 	return []metav1.OwnerReference{

@@ -23,9 +23,9 @@ var smallJob = kind{
 // smallJobs is how many small jobs are measured alone, and as many beside the crowd.
 const smallJobs = 7
 
-// fairness is a row about a job of two replicas, alone and beside a crowd of large jobs whose pods are being created: how long
-// it takes until its pods run, until one that fails is replaced, and until it has succeeded, all of whose pods end as soon as
-// they run. The crowd is not waited for.
+// fairness is a row about jobs of two replicas, alone and beside a crowd of large jobs whose pods are being created. It times how long
+// one takes until its pods run, and until one that fails is replaced. It also times how long one takes until it has succeeded, if all its
+// pods end as soon as they run. The crowd is not waited for.
 func (b *bench) fairness(ctx context.Context, r row) (out sample, err error) {
 	p, err := startPlane(ctx)
 	if err != nil {

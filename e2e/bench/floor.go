@@ -10,9 +10,8 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// unoperated is what is left of a row if the operator takes no CPU and does nothing but what cannot be left out: the jobs are
-// submitted, their pods are made by the writers of the raw limit, and each job's status is written once, when all pods have
-// succeeded.
+// unoperated is what is left of a row if the operator takes no CPU and does nothing but what cannot be left out. It submits the jobs, and
+// the writers of the raw limit make their pods. It writes each job's status once, when all pods have succeeded.
 func unoperated(ctx context.Context, p *plane, r row) (sample, error) {
 	k, err := p.namespace(ctx, "jobs")
 	if err != nil {

@@ -42,7 +42,7 @@ type target struct {
 	doors doors
 }
 
-// weight is a row in which one tenant, or a stranger, wants the operator to run out of memory, in a cluster with many pods of others. What
+// weight is a row in which one tenant, or a stranger, wants the operator to run out of memory. The cluster has many pods of others. What
 // is stored is there when the operator starts. Somebody else's small jobs are timed meanwhile.
 func (b *bench) weight(ctx context.Context, r row) (sample, error) {
 	c, err := b.crowded(ctx)

@@ -57,8 +57,8 @@ var requestTotal = regexp.MustCompile(`^apiserver_request_total\{(.*)\} (\S+)$`)
 
 var label = regexp.MustCompile(`([a-z_]+)="([^"]*)"`)
 
-// writes are the writes that the operator has made since the apiserver started, by verb and resource: all that the
-// apiserver has counted, without the bench's own.
+// writes are the writes that the operator has made since the apiserver started, by verb and resource. They are all
+// that the apiserver has counted, without the bench's own.
 func (p *plane) writes(ctx context.Context) (map[string]int64, error) {
 	text, err := p.pods.RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
 	if err != nil {

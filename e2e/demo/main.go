@@ -1,7 +1,7 @@
-// Command demo shows the operator at work to a person. It starts the local cluster, installs the operator there, runs
-// a small distributed training (job.yaml, trainer/), kills one of its workers half-way and shows how the job comes to
-// its end all the same. Then it trains with the real TensorFlow (tensorflow.yaml) and with the real PyTorch, elastic and
-// scaled while it trains (pytorch.yaml). It shows each job by `kubectl gj tree`.
+// Command demo shows the operator at work to a person. It starts the local cluster, installs the operator there, and runs a small
+// distributed training (job.yaml, trainer/). It kills one of the workers half-way, and shows how the job comes to its end all the same.
+// Then it trains with the real TensorFlow (tensorflow.yaml) and with the real PyTorch, elastic and scaled while it trains (pytorch.yaml).
+// It shows each job by `kubectl gj tree`.
 //
 // It ends with exit code 0 only if all jobs have succeeded and the one restart was counted. The cluster stays up.
 package main

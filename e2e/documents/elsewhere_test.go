@@ -2,8 +2,8 @@ package documents
 
 import "regexp"
 
-// runner is a test, or a script of CI, that runs commands which cannot be run here: they need a real cluster, a registry, programs that
-// this module does not have, or a person. These words are in what it runs: in the test, or in functions of its package that it calls.
+// runner is a test, or a script of CI, that runs commands which cannot run here. They need a real cluster, a registry, programs that this
+// module does not have, or a person. These words are in what it runs: in the test, or in functions of its package that it calls.
 type runner struct {
 	command *regexp.Regexp
 	file    string // a script; or, with the test after a colon, a package

@@ -28,8 +28,8 @@ import (
 // root is the checkout's folder.
 const root = "../.."
 
-// patience ends what hangs, and nothing that is only slow: a document's commands may compile a module on a machine that has never
-// done so, beside other work.
+// patience ends what hangs, and nothing that is only slow. A document's commands may compile a module beside other work, on a machine
+// that has never done so.
 const patience = 30 * time.Minute
 
 var (

@@ -83,8 +83,8 @@ func (d *document) read(lines []string) {
 	}
 }
 
-// commands are the commands of an indented block: those behind a $ if there is one, for the rest is what they print; else all
-// lines. One that ends in a backslash goes on in the next.
+// commands are the commands of an indented block. If any stand behind a $, they are these alone, for the rest is what they print. Else
+// they are all lines. One that ends in a backslash goes on in the next.
 func commands(block []string) (found []string) {
 	prompts := strings.Contains(strings.Join(block, "\n"), "    $ ")
 	for i := 0; i < len(block); i++ {

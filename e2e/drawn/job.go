@@ -104,8 +104,8 @@ const (
 	Numbered   = "numbered"
 )
 
-// Restrictions of namespaces: a quota with room for the job and no more; a LimitRange that has the only limits, with such a quota; and a quota that
-// has no room for the last replica.
+// These are restrictions of namespaces. Quota is a quota with room for the job and no more. Limits is a LimitRange that has the only limits, with
+// such a quota. Tight is a quota that has no room for the last replica.
 const (
 	Quota  = "quota"
 	Limits = "limits"

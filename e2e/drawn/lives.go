@@ -70,7 +70,8 @@ func (j *Job) stopped() (said []string) {
 	return append(said, "saved")
 }
 
-// isPlausible reports whether a life is one of the replica's: all of it, or the fault, or a part and perhaps what is said when it is stopped.
+// isPlausible reports whether a life is one of the replica's. That is all of it, or the fault, or a part and perhaps what code says when it
+// is stopped.
 func (j *Job) isPlausible(l *life, victim, auxiliary bool) bool {
 	all := j.whole()
 	if auxiliary {

@@ -145,7 +145,8 @@ func tell(j *drawn.Job, e drawn.Expected, s *drawn.Seen) {
 	}
 }
 
-// spend writes what the time was spent on: 5 s until all run, 7 s between losses, and 3 s for each loss beside what a hang is silent.
+// spend writes what the time was spent on. That is 5 s until all run, 7 s between losses, and 3 s for each loss beside what a hang is
+// silent.
 func spend(j *drawn.Job, e drawn.Expected, s *drawn.Seen) {
 	losses := e.Failures
 	cause, kind := v1beta1.TimeLostToRestart, v1beta1.HistoryFailure

@@ -32,7 +32,7 @@ func (j *Job) Restrictions(namespace string) (list []client.Object) {
 	return list
 }
 
-// room is a quota for all pods of the job, at the time at which it has the most; for all but one, if it is tight.
+// room is a quota for all pods of the job, at the time at which it has the most. If it is tight, it is one for all but one pod.
 func (j *Job) room() corev1.ResourceList {
 	n := int64(j.Size())
 	for _, t := range j.Types {

@@ -20,7 +20,7 @@ func (j *Job) lossOf(e Expected) (v1beta1.TimeCause, v1beta1.HistoryKind) {
 	}
 }
 
-// judgeTime looks at the time spent: it is closed, it adds up to the wall clock, and no cause has time that the job never had.
+// judgeTime looks at the time spent. That must be closed, and add up to the wall clock. No cause may have time that the job never had.
 func (j *Job) judgeTime(d *disagreements, e Expected, s *Seen) {
 	t, done := s.Status.Time, s.Status.CompletionTime
 	if t == nil || done == nil {

@@ -92,8 +92,8 @@ func (c *crew) terminate(m *manager) {
 	}
 }
 
-// What the log says at its end of a process that a storm, or a machine that stands still, has held for longer than it may take to end or to
-// renew its lease. Without either the exit code is 0: see the tests of SIGTERM.
+// A storm, or a machine that stands still, may hold a process for too long. At its end the log has graceIsOver if it could not end in time,
+// and leaseIsLost if it could not renew its lease. Without either the exit code is 0: see the tests of SIGTERM.
 const (
 	graceIsOver = "within grace period"
 	leaseIsLost = "leader election lost"

@@ -130,8 +130,8 @@ func (d *dice) pause(question string) time.Duration {
 	return time.Duration(200+d.next(1800, question)) * time.Millisecond
 }
 
-// lag is how old the events of a kind are at the moment, in the eyes of one manager: every few seconds another time, which
-// is not that of other kinds.
+// lag is how old the events of a kind are at the moment, in the eyes of one manager. Every few seconds it is another time, which is not
+// that of other kinds.
 func (d *dice) lag(who, kind string) time.Duration {
 	epoch := int(time.Since(d.start) / (2500 * time.Millisecond))
 	return []time.Duration{0, 0, 0, 0, 200, 800, 2000, 4000}[d.of(8, "lag", who, kind, epoch)] * time.Millisecond

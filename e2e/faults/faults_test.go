@@ -18,8 +18,8 @@ import (
 	"github.com/genericjob/genericjob/e2e/testenv/played"
 )
 
-// After all faults everything must come to rest. A busy machine may take long for it, so what is bounded is how long
-// nothing changes; restart delays and the lease of a dead leader are much shorter. The other bound is for what never rests.
+// After all faults everything must come to rest. A busy machine may take long for it, so what is bounded is how long nothing changes.
+// Restart delays and the lease of a dead leader are much shorter. The other bound is for what never rests.
 const (
 	standstill = 5 * time.Minute
 	calm       = 30 * time.Minute
@@ -141,8 +141,8 @@ func freeLease(t *testing.T, c client.Client) {
 	require.NoError(t, client.IgnoreNotFound(c.Delete(t.Context(), lease)))
 }
 
-// checkLease says what is wrong if the operator that is left, which it starts again if it has ended, does not give the lease back that it
-// holds when it ends.
+// checkLease ends the operator that is left, and says what is wrong if that does not give back the lease that it holds. If the operator
+// has ended before, checkLease starts it again.
 func (c *crew) checkLease(last *manager) error {
 	c.w.t.Helper()
 	h := &house{t: c.w.t, c: c.w.c, leader: last}

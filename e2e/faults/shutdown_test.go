@@ -159,8 +159,8 @@ func TestTheOperatorGivesItsLeaseBack(t *testing.T) {
 	})
 }
 
-// An apiserver that hangs does not hold the operator: not in the middle of a job, not at its start, and not when it does not
-// even take the lease back.
+// An apiserver that hangs does not hold the operator. That is so in the middle of a job, at its start, and even when the apiserver does
+// not take the lease back.
 func TestAHangingApiserverDoesNotHoldTheOperator(t *testing.T) {
 	for name, tc := range map[string]struct {
 		hangs func(call) bool
@@ -176,7 +176,8 @@ func TestAHangingApiserverDoesNotHoldTheOperator(t *testing.T) {
 	}
 }
 
-// endsThoughItHangs has calls hang in the middle of a job: from a certain create on, for all its pods might be there before this test looks.
+// endsThoughItHangs has calls hang in the middle of a job. They hang from a certain create on, for all pods of the job might be there before
+// this test looks.
 func endsThoughItHangs(t *testing.T, hangs func(call) bool, free bool) error {
 	t.Helper()
 	h := newHouse(t)

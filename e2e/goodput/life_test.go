@@ -92,7 +92,8 @@ func tells(now time.Time) (step string, pace *inplace.Pace) {
 	return "", nil
 }
 
-// records are what the code has recorded by their library in that life: the name of a call, a time since the epoch, and a step.
+// records are what the code has recorded by Google's library in that life. Each is the name of a call, a time since the epoch, and a
+// step.
 func records() (all [][3]any) {
 	at := func(name string, seconds int) {
 		all = append(all, [3]any{name, kt.Start.Unix() + int64(seconds), nil})

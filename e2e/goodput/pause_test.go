@@ -10,7 +10,7 @@ import (
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
 )
 
-// A job whose code saves its state when it is asked to stop, is paused after step 9, and goes on with step 10 an hour later.
+// The job's code saves its state when it is asked to stop. The job is paused after step 9, and goes on with step 10 an hour later.
 const (
 	pausedAt    = 110
 	resumedAt   = 3690

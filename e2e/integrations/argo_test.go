@@ -40,7 +40,7 @@ func argoConditions(t *testing.T) map[string]conditions {
 	return found
 }
 
-// byArgo is what becomes of a step. The rules are those of Argo's executor, in the libraries that it uses: a condition is a label selector whose keys
+// byArgo is what becomes of a step. The rules are those of Argo's executor, in the libraries that it uses. A condition is a label selector whose keys
 // are paths into the object. The step fails if any part of the failure condition holds, and succeeds if all of the success condition do.
 func byArgo(t *testing.T, c conditions, job *unstructured.Unstructured) string {
 	t.Helper()

@@ -22,7 +22,7 @@ func statusOf(t *testing.T, job *unstructured.Unstructured) kubeflow.JobStatus {
 }
 
 // byFlyte is the phase of a task, a while after something has happened. The rules are those of Flyte's plugins for Kubeflow's kinds, as their source
-// has them: the newest condition that holds decides, and among those of one time the first. An error is what Flyte cannot read, and a job that has no
+// has them. The newest condition that holds decides, and among those of one time the first. An error is what Flyte cannot read, and a job that has no
 // startTime after a minute. It tries again, and gives the workflow up after some tries.
 func byFlyte(t *testing.T, job *unstructured.Unstructured) string {
 	t.Helper()

@@ -1,5 +1,5 @@
 // Command localcluster runs a real Kubernetes, of one node unless more are added, on a bare Linux
-// machine: no Docker, no registry, no download but Go modules and a few Debian
+// machine. It needs no Docker and no registry, and downloads only Go modules and a few Debian
 // packages. Run it without arguments for its verbs.
 package main
 

@@ -140,8 +140,8 @@ func (r *run) alerts() {
 	}
 }
 
-// writes are what of requests to an apiserver changes something: leases excepted, by which operators tell that they live, and what
-// asks who a scraper is.
+// writes are what of requests to an apiserver changes something. Left out are leases, by which operators tell that they live, and
+// questions who a scraper is.
 var writes = regexp.MustCompile(`(?m)^apiserver_request_total\{.*resource="(?:pods|services|events|[a-z]+jobs)".*verb="(?:POST|PUT|PATCH|DELETE)".*\} (\S+)$`)
 
 // quiet looks at a cluster in which nothing happens, while it is scraped: nothing is written, and nothing logged. What is refused is

@@ -60,8 +60,8 @@ func (r *run) do(folder string, arguments ...string) []byte {
 	return out
 }
 
-// serve starts an apiserver with the operator, which is the context served of the kubeconfig that it returns; and one without our
-// kinds, which is bare. Nobody listens at closed.
+// serve starts an apiserver with the operator, and one without our kinds. In the kubeconfig that it returns they are the contexts served
+// and bare. Nobody listens at closed.
 func (r *run) serve() string {
 	r.t.Helper()
 	served, err := testenv.Start()

@@ -11,8 +11,8 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// policy is an admission policy for the pods of a namespace, with its binding: %[1]s is its kind, %[2]s its name, which is that of
-// the namespace, and %[3]s what it does.
+// policy is an admission policy for the pods of a namespace, with its binding. %[1]s is its kind, %[2]s its name, which is that of the
+// namespace, and %[3]s what it does.
 const policy = `
 apiVersion: admissionregistration.k8s.io/v1
 kind: %[1]s

@@ -22,8 +22,8 @@ import (
 // largeFile is how much an image of serveImage weighs besides the worker, in bytes.
 const largeFile = 256 << 20
 
-// serveImage serves an image of the worker and a large file that no other image has, for the rest of the test, and returns its name.
-// Containerd asks registries of its own machine without TLS.
+// serveImage serves an image for the rest of the test, and returns its name. The image has the worker, and a large file that no other
+// image has. Containerd asks registries of its own machine without TLS.
 func serveImage(t *testing.T) string {
 	t.Helper()
 	worker, err := os.ReadFile(strings.TrimSuffix(archive, ".tar"))

@@ -20,8 +20,8 @@ import (
 // against is how often TestInPlaceAgainstOthers measures each of its rows.
 var against int
 
-// TestInPlaceAgainstOthers measures how long a job is without its processes after one of them was killed, and prints a table: pods
-// that are replaced, JobSet's restart in place, and ours. It compares nothing: seconds are the machine's. `make bench-inplace` runs it.
+// TestInPlaceAgainstOthers measures how long a job is without its processes after one of them was killed. It prints a table of pods that
+// are replaced, JobSet's restart in place, and ours. It compares nothing: seconds are the machine's. `make bench-inplace` runs it.
 func TestInPlaceAgainstOthers(t *testing.T) {
 	if against == 0 {
 		t.Skip("it measures, and tests nothing: -against 5 measures each row five times")
@@ -65,7 +65,7 @@ type measured struct {
 // victimRank is the rank whose process is killed.
 const victimRank = 3
 
-// timeRestart runs a job, kills a process, and reads from the logs when which process started and stepped: so nothing that is measured
+// timeRestart runs a job, kills a process, and reads from the logs when which process started and stepped. So nothing that it measures
 // depends on how often the test looks.
 func (s *space) timeRestart(e entrant, w workload, logs kubernetes.Interface) (m measured) {
 	s.t.Helper()

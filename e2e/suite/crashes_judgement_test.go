@@ -137,7 +137,8 @@ var (
 		`code"?:? ?143\b|SIGTERM|got signal: 15|={10}|waiting for an order`)
 )
 
-// isTrue says what is wrong with a statement about the failure, and why it says less than could be, if that is a cause that is listed.
+// isTrue says what is wrong with a statement about the failure. A statement may say less than it could, for a cause that is listed: then
+// isTrue returns that cause.
 func (c crash) isTrue(text string) (problem, listed string) {
 	cause := text
 	if _, crash, is := strings.Cut(text, "The last crash: "); is { // before that stands what it waits for now

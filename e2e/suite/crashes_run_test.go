@@ -23,7 +23,7 @@ import (
 const (
 	// crashPatience bounds a run: several share two cores, and each imports PyTorch up to sixteen times.
 	crashPatience = 20 * time.Minute
-	// lingers is how long an elastic job may go on whose failure was told: it does not end while its replica 0 may yet do the work.
+	// lingers is how long an elastic job may go on whose failure was told. It does not end while its replica 0 may yet do the work.
 	lingers = 90 * time.Second
 )
 
@@ -93,8 +93,8 @@ func (u *user) awaitCrash(job pyTorchJob, c crash) (told statements) {
 	return append(told, statement{"why at the end", u.asks("why", job.Name)})
 }
 
-// causeMayCome reports whether a job that is over may still learn what failed first: it has been told with "probably", and for a minute the operator
-// reads how the other pods end.
+// causeMayCome reports whether a job that is over may still learn what failed first. It was told a first failure with
+// "probably", and for a minute the operator reads how the other pods end.
 func causeMayCome(s *v1beta1.TrainingJobStatus) bool {
 	return s.FirstFailure != nil && s.FirstFailure.Probable && time.Since(s.CompletionTime.Time) < 70*time.Second
 }

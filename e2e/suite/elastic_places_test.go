@@ -59,8 +59,8 @@ func allTrainAgain(s *space, job *v1beta1.GenericJob, n int) {
 	})
 }
 
-// prefer has a pod run on a node that added-node tests have for themselves, as long as that is there, and leave it three seconds after it is
-// found lost.
+// prefer has a pod run on a node that added-node tests have for themselves, as long as that is there. The pod leaves the node three seconds
+// after that is found lost.
 func prefer(p *corev1.PodSpec, node string) {
 	p.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{
 		Weight: 100, Preference: corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{{

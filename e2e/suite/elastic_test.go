@@ -76,8 +76,8 @@ func elasticLosesAll(s *space) {
 	s.requireLearned(s.logs(gj, "node", 1))
 }
 
-// measure does something to a job, and tells how long it takes until its node-1, which stays, is done with an epoch in a new world, and how
-// many processes have been running or ready to in the last minute.
+// measure does something to a job. It tells how long the job's node-1, which stays, takes until it is done with an epoch in a new world. It
+// also tells how many processes have been running or ready to in the last minute.
 func (s *space) measure(job *v1beta1.GenericJob, what string, do func()) {
 	s.t.Helper()
 	worlds := strings.Count(s.logs(job, "node", 1), "world=")

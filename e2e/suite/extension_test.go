@@ -18,8 +18,8 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// TestExtension puts the operator of e2e/extension, a module from outside with the kind JAXJob, in the place of the stock
-// one, and that one back at the end. It disturbs every job of the cluster, so it runs alone.
+// TestExtension runs the operator of e2e/extension, a module from outside with the kind JAXJob. It puts that in the place of the stock
+// one, and puts the stock one back at the end. It disturbs every job of the cluster, so it runs alone.
 func TestExtension(t *testing.T) {
 	s := newSpace(t)
 	stock := &appsv1.Deployment{}

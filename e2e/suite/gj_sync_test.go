@@ -109,7 +109,7 @@ replicaSpecs:
 	require.Contains(u.t, problem, "GenericJob/coded is over")
 }
 
-// codeIsReplacedBesideAMount is the same where little may be written: the root file system is read-only, the user is nobody, and one file is a key of
+// codeIsReplacedBesideAMount is the same where little may be written. The root file system is read-only, the user is nobody, and one file is a key of
 // a ConfigMap.
 func codeIsReplacedBesideAMount(u *user) {
 	require.NoError(u.t, u.Create(u.ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: u.ns, Name: "conf"}, Data: map[string]string{"c": "a: b"}}))

@@ -14,8 +14,8 @@ import (
 
 // The container whose code a wrapper runs is as its template says.
 
-// restrictedInPlace runs where Pod Security `restricted` is enforced, as somebody without rights, on a root file system that is
-// read-only, from an image without a shell, in a folder of its own; and leaves its last words.
+// restrictedInPlace runs where Pod Security `restricted` is enforced, as somebody without rights. It has a root file system that is
+// read-only, an image without a shell, and a folder of its own. It leaves its last words.
 func restrictedInPlace(s *space) {
 	ns := &corev1.Namespace{}
 	require.NoError(s.t, s.Get(s.ctx, client.ObjectKey{Name: s.ns}, ns))
@@ -58,8 +58,8 @@ replicaSpecs:
 	require.Equal(s.t, before, s.identities(job))
 }
 
-// firstProcess collects processes whose parents have ended, and hands on the signal that ends the pod: the code saves its state, and
-// its exit code is the container's.
+// firstProcess collects processes whose parents have ended, and hands on the signal that ends the pod. The code saves its state, and its
+// exit code is the container's.
 func firstProcess(s *space) {
 	job := s.submit("first", `{restartStrategy: InPlace, replicaSpecs: [{type: worker, template: `+inPlace("orphan then pause 1 then zombies then obey 7")+`}]}`)
 	s.awaitLog(job, "worker", 0, "zombies 0")

@@ -22,8 +22,8 @@ func TestInPlaceWithoutOperator(t *testing.T) {
 	t.Run("down", func(t *testing.T) { downWhileRanksFail(newSpace(t)) })
 }
 
-// killedWhileItTells kills the operator with signal 9 as soon as it has written that all are to begin again, so that it has told few
-// pods, or none; and then again at random moments.
+// killedWhileItTells kills the operator with signal 9 as soon as that has written that all are to begin again. So the operator has told
+// few pods, or none. Then killedWhileItTells kills it again at random moments.
 func killedWhileItTells(s *space, seed int64) {
 	s.t.Logf("the schedule's seed is %d: repeat it with -seed=%d", seed, seed)
 	chance := rand.New(rand.NewSource(seed))

@@ -170,7 +170,8 @@ func inPod(template, fields string) string {
 	return strings.Replace(template, `"containers":`, fields+`, "containers":`, 1)
 }
 
-// failsTwice has code fail, and again as soon as it runs, in a child of its shell: each is counted once, also when the wrapper holds no end any more.
+// failsTwice has code fail, and again as soon as it runs, in a child of its shell. The operator counts each failure once, also when the wrapper holds
+// no end any more.
 func failsTwice(s *space, scope string, again ...int) {
 	job := s.submit("twice", `
 restartScope: `+scope+`

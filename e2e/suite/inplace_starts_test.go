@@ -44,7 +44,7 @@ func checkpointsAreComplete(s *space) {
 }
 
 // unlikeTypesMeet has a type that restarts in place beside one without a command, whose pods are replaced. Each container notes in a file that all
-// share when its code begins and, two seconds after it is asked to stop, that it ends: nothing of a start runs beside anything of another.
+// share when its code begins. Two seconds after it is asked to stop, it notes that it ends. Nothing of a start runs beside anything of another.
 func unlikeTypesMeet(s *space) {
 	folder := s.t.TempDir()
 	require.NoError(s.t, os.Chmod(folder, 0o777)) // the worker is not root
@@ -99,8 +99,8 @@ func (s *space) awaitDiary(file string, jobAttempt int, names []string) {
 	}
 }
 
-// requireOneStartAtATime demands of a diary that what runs at a time is of one start, that nobody ends without a word, and that each runs once in
-// each start.
+// requireOneStartAtATime demands of a diary that what runs at a time is of one start. Nobody may end without a word, and each runs once in each
+// start.
 func (s *space) requireOneStartAtATime(file string, jobAttempts, names int) {
 	s.t.Helper()
 	text, err := os.ReadFile(file)

@@ -64,8 +64,8 @@ func (s *space) requireFates(fates map[string]fate) {
 	}
 }
 
-// submitFate creates a job that succeeds after some failures of each of its ranks, or one that fails after its only
-// rank has spent its limit.
+// submitFate creates a job that succeeds after some failures of each of its ranks. Or it creates one that fails
+// after its only rank has spent its limit.
 func (s *space) submitFate(name string, chance *rand.Rand) fate {
 	pause := chance.Intn(3)
 	if chance.Intn(4) == 0 {
@@ -85,8 +85,8 @@ func (s *space) submitFate(name string, chance *rand.Rand) fate {
 	return fate{v1beta1.JobSucceeded, restarts}
 }
 
-// killOperator ends the operator without a chance to finish anything: its process by signal 9, if it runs on this
-// machine and the dice say so, and its pod by force.
+// killOperator ends the operator without a chance to finish anything. It ends the pod by force. Before that it
+// kills the process by signal 9, if that runs on this machine and the dice say so.
 func (s *space) killOperator(bySignal bool) {
 	for _, pod := range s.operatorPods() {
 		if pid := processOf(&pod, "/manager"); bySignal && pid > 0 {
@@ -105,8 +105,8 @@ func (s *space) operatorPods() []corev1.Pod {
 	return list.Items
 }
 
-// processOf finds the process of a program in a pod, by the UID that the kubelet puts into its cgroup; 0 if it does not
-// run on this machine.
+// processOf finds the process of a program in a pod, by the UID that the kubelet puts into its cgroup. It returns 0 if
+// the process does not run on this machine.
 func processOf(pod *corev1.Pod, program string) int {
 	files, _ := filepath.Glob("/proc/[0-9]*/cgroup")
 	for _, file := range files {

@@ -112,7 +112,7 @@ func (s *space) fails(name, reason string) (message string) {
 	return message
 }
 
-// launcherFails has a launcher that fails each time. It is run again as often as the limit allows, though its restart policy is Never; and
+// launcherFails has a launcher that fails each time. It is run again as often as the limit allows, though its restart policy is Never. It
 // stays, with what it said, when clean-up takes the workers away.
 func (s *space) launcherFails() {
 	s.t.Helper()

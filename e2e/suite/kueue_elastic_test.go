@@ -15,8 +15,8 @@ import (
 	"github.com/genericjob/genericjob/translators/pytorch"
 )
 
-// queuedElasticJobKeepsItsStore has an elastic job of the real PyTorch wait for a queue with room for its pods: the store by which its
-// replicas meet is one of them. When that is lost, it comes back in its place.
+// queuedElasticJobKeepsItsStore has an elastic job of the real PyTorch wait for a queue with room for its pods. One of these is the store
+// by which its replicas meet. When that is lost, it comes back in its place.
 func queuedElasticJobKeepsItsStore(s *space) {
 	loadFramework(s.t, "pytorch")
 	s.mountData()

@@ -58,7 +58,7 @@ func kueueManifests(t *testing.T) string {
 	return file
 }
 
-// configureKueue appends to the lists of Kueue's configuration what deploy/kueue/README.md says of this version; and has Kueue evict jobs
+// configureKueue appends to the lists of Kueue's configuration what deploy/kueue/README.md says of this version. It has Kueue evict jobs
 // whose pods are not ready in time.
 func configureKueue(t *testing.T) {
 	t.Helper()

@@ -15,8 +15,8 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// kueueTests are what is asked of jobs in a queue of Kueue's, each with so many slots of a flavor, and so many pods, in a queue of its
-// own. The names are those of the table in schedulers.md.
+// kueueTests are what we ask of jobs in a queue of Kueue's. Each has a queue of its own, with so many slots of a flavor, and so many
+// pods. The names are those of the table in schedulers.md.
 var kueueTests = []struct {
 	name        string
 	slots, pods int

@@ -14,8 +14,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files of lives")
 
-// lives are jobs as a new user meets them, each with a manifest and a golden file in testdata/lives: what was typed, and what
-// kubectl showed at the moments that tell. To rewrite them after a change that is meant, and then read the diff:
+// lives are jobs as a new user meets them, each with a manifest and a golden file in testdata/lives. The golden has what the user typed,
+// and what kubectl showed at the moments that tell. To rewrite them after a change that is meant, and then read the diff:
 // GENERICJOB_E2E=1 e2e/on-local-cluster go -C e2e/suite test -count=1 -run TestLives ./... -update
 var lives = []struct {
 	name, kind string

@@ -74,8 +74,8 @@ func quoted(args []string) []string {
 // settled is how long a view stays as it is before it is taken for the one to show. It decides nothing if the view is as wanted.
 const settled = 6 * time.Second
 
-// look writes down what kubectl shows, once that is what the golden file has here, or does not change any more: counts and
-// rows may follow a second after what the caller has waited for, and a training job follows its GenericJob.
+// look writes down what kubectl shows, once that is what the golden file has here, or does not change any more. Counts and rows may
+// follow a second after what the caller has waited for. A training job follows its GenericJob.
 func (l *life) look(moment string) {
 	l.t.Helper()
 	var page string

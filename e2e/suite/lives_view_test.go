@@ -12,7 +12,7 @@ import (
 //
 //   - times, UIDs, resource versions, addresses, the namespace, and the hash in the names of pods;
 //   - how old things are: the column AGE is <age>, and events have no age and no count; the seconds of a pause;
-//   - the order of events, which have the same second, and how often each came: they are sorted by object, reason and
+//   - the order of events, which have the same second, and how often each came. They are sorted by object, reason and
 //     message, and each stands once. So a golden says what was told, and not when, nor how often;
 //   - events about pods, which are the scheduler's and the kubelet's, but for those of an image that cannot be pulled;
 //   - the event Started of a job that has an event Running: it comes only if the pods take more than two seconds to start;

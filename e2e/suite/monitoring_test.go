@@ -98,8 +98,8 @@ func releaseIsWatched(r *release) {
 	r.removeEverything()
 }
 
-// startPrometheus makes what deploy/monitoring/README.md asks for, with its scrape configuration as it stands there and the alerts, of
-// which that for stuck jobs waits for seconds instead of a quarter of an hour.
+// startPrometheus makes what deploy/monitoring/README.md asks for, with the scrape configuration as it stands there, and the alerts. The
+// alert for stuck jobs waits for seconds instead of a quarter of an hour.
 func (r *release) startPrometheus() {
 	r.t.Helper()
 	binary, tar := strings.TrimSpace(goRun(r.t, "path", "prometheus")), filepath.Join(r.t.TempDir(), "prometheus.tar")

@@ -13,8 +13,9 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// namesAreFoundAtOnce counts what the local cluster's name server is asked for when a pod looks another up: of the variable one name, of the
-// short one each in the search list until the last. So with the first no domain of the node's or the user's can answer for the job.
+// namesAreFoundAtOnce counts what a pod asks the local cluster's name server for when it looks another up. For the variable it asks for one
+// name, for the short one for each in the search list until the last. So with the first no domain of the node's or the user's can answer for
+// the job.
 func namesAreFoundAtOnce(s *space) {
 	elsewhere := strings.Replace(pod("resolve $(service.master[0].host) then obey"), `{"spec": {`, `{"spec": {"dnsConfig": {"searches": ["elsewhere.test"]}, `, 1)
 	job := s.submit("names", `{service: {}, replicaSpecs: [
@@ -64,8 +65,8 @@ func nameServerLog(s *space) string {
 	return string(text)
 }
 
-// nodesNetwork has pods use the network of their node. They find each other; and of those that declare the same port, which is one of the node
-// then, it takes one, and the job says why the other waits.
+// nodesNetwork has pods use the network of their node. They find each other. Of those that declare the same port, which is one of the node
+// then, the node takes one. The job says why the other waits.
 func nodesNetwork(s *space) {
 	onHost := func(steps, ports string) string {
 		return strings.NewReplacer(`{"spec": {`, `{"spec": {"hostNetwork": true, `, `"env":`, `"ports": [`+ports+`], "env":`).Replace(pod(steps))

@@ -42,8 +42,8 @@ func startCoscheduling(t *testing.T) {
 	installCRDs(t, "schedulerplugins", "sigs.k8s.io/scheduler-plugins", "config/crd/bases/scheduling.x-k8s.io_podgroups.yaml")
 	file := filepath.Join(t.TempDir(), "configuration.yaml")
 	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, coschedulingConfiguration, os.Getenv("KUBECONFIG")), 0o600))
-	// The plugin does not ask to be told when a pod ends. In a cluster where nothing else happens, a gang that waits for room would
-	// be looked at again only after this time, by default five minutes.
+	// The plugin does not ask to be told when a pod ends. In a cluster where nothing else happens, a gang may wait for room. The scheduler
+	// would look at it again only after this time, by default five minutes.
 	runScheduler(t, "coscheduling-scheduler", "--config="+file, "--secure-port=0", "--pod-max-in-unschedulable-pods-duration=5s", "-v=3")
 }
 

@@ -91,8 +91,8 @@ var members = []struct {
 	rank        int
 }{{"first", 0}, {"first", 1}, {"last", 0}}
 
-// submitPair creates two jobs, of which the node has room for one. Each replica has a slot for itself, holds it until all its
-// peers run, as a collective operation does, and then exits with 0 when it is told to.
+// submitPair creates two jobs, of which the node has room for one. Each replica has a slot for itself, and holds it until all its peers
+// run, as a collective operation does. Then it exits with 0 when it is told to.
 func (s *space) submitPair(policy, priorityClass string) []*v1beta1.GenericJob {
 	template := strings.Replace(pod("resolve $(service.first[0].host) $(service.first[1].host) $(service.last[0].host) then obey"),
 		`"imagePullPolicy"`, `"resources": {"limits": {"`+slots+`": "1"}}, "imagePullPolicy"`, 1)

@@ -53,8 +53,8 @@ replicaSpecs:
 	s.awaitGone(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "smoke", Namespace: s.ns}})
 }
 
-// TestSmokeInPlace has one of three ranks fail: all begin again, the others in their pods. The rank that failed stays in its pod where the
-// kubelet starts containers again by rules, from Kubernetes 1.35 on; elsewhere it has a new one.
+// TestSmokeInPlace has one of three ranks fail: all begin again, the others in their pods. From Kubernetes 1.35 on the kubelet starts
+// containers again by rules, and the rank that failed stays in its pod. Elsewhere it has a new one.
 func TestSmokeInPlace(t *testing.T) {
 	s := newSpace(t)
 	job, before := s.together("smoke-in-place", 3, 3)

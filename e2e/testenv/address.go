@@ -8,15 +8,15 @@ import (
 	"testing"
 )
 
-// Ports that are drawn. Linux gives ports from 32768 on to connections, any of which could have taken one that a program was told
-// to listen at; and Kubernetes gives those from 30000 on to Services.
+// Ports that are drawn. Linux gives ports from 32768 on to connections. Any of these could have taken one at which a program was told to
+// listen. Kubernetes gives those from 30000 on to Services.
 const (
 	firstPort = 20_000
 	ports     = 10_000
 )
 
-// FreeAddress is one at which a program can listen that is told its address before it starts. It is on a loopback address of its own,
-// which Linux has 16 million of: what other tests listen at, or are given in the meantime, is at others.
+// FreeAddress is one at which a program can listen that is told its address before it starts. It is on a loopback address of its own, of
+// which Linux has 16 million. What other tests listen at, or are given in the meantime, is at others.
 func FreeAddress(t *testing.T) string {
 	t.Helper()
 	free, err := freeAddresses(1)

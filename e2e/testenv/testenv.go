@@ -91,8 +91,8 @@ func serve(configure func(*envtest.Environment), folders []string) (*envtest.Env
 	}
 }
 
-// tryServe starts an apiserver once. A machine that stalls makes that fail: envtest waits for the first namespace no longer than
-// five seconds, and a port may be another's when etcd or the apiserver comes to listen at it.
+// tryServe starts an apiserver once. A machine that stalls makes that fail. envtest waits for the first namespace no longer than five
+// seconds. A port may be another's when etcd or the apiserver comes to listen at it.
 func tryServe(configure func(*envtest.Environment), folders []string) (*envtest.Environment, error) {
 	env := &envtest.Environment{
 		CRDDirectoryPaths:        folders,

@@ -148,7 +148,7 @@ func TestSame(t *testing.T) {
 	require.True(t, Same(have, of(2, in, template)), "what was given back is not asked for")
 }
 
-// Kueue counts what a Workload asks for by itself, each version in its own way: what a pod asks for as a whole is filled in as the
+// Each version of Kueue counts in its own way what a Workload itself asks for. So we fill in what a pod asks for as a whole, as the
 // apiserver does it for the pod.
 func TestAWorkloadAsksForWhatItsPodsAskForAsAWhole(t *testing.T) {
 	job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: "job", Namespace: "ns", UID: "uid"}}

@@ -59,7 +59,7 @@ func TestMasterAndWorkersOfAGroupLandInOneRack(t *testing.T) {
 	}
 }
 
-// Kueue counts ranks of a group on: a worker whose rank is 0 would be below its first, and Kueue would place all in any order.
+// Kueue counts ranks of a group on. A worker whose rank is 0 would be below its first, and Kueue would place all in any order.
 func TestRanksOfAGroupFollowTheMasters(t *testing.T) {
 	job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: "job", Namespace: "ns", UID: "uid"}}
 	w := Workload(job, v1beta1.KueueScheduler{QueueName: "team"}, []Request{inRack("master", 1), inRack("worker", 3)}, nil)
@@ -91,7 +91,7 @@ func TestSlicesHaveLayers(t *testing.T) {
 	require.Empty(t, Mistake([]Request{asking("worker", 8, topologyRequired, "block", topologyLayers, layers)}))
 }
 
-// Kueue checks these in jobs that it knows, and in a Workload it checks none: it would never admit the job, or place it in any way.
+// Kueue checks these in jobs that it knows, and in a Workload it checks none. It would never admit the job, or place it in any way.
 func TestMistakesInATopologyAreNamed(t *testing.T) {
 	const at = "spec.replicaSpecs[worker].template.metadata.annotations[kueue.x-k8s.io/"
 	layered := func(text string, more ...string) []Request {

@@ -11,8 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// restartable is a container as the columns of the table in inplace.go say it: how often it was restarted, what it does, how it ended before, and what
-// becomes of its pod.
+// restartable is a container as the columns of the table in inplace.go say it. They tell how often it was restarted, what it does, how it ended
+// before, and what becomes of its pod.
 func restartable(t *testing.T, restarts, does, before, becomes string) Pod {
 	t.Helper()
 	states := map[string]corev1.ContainerState{

@@ -30,7 +30,8 @@ var editedFreely = map[string]string{
 	"spec.ttlSecondsAfterFinished":    "the operator's clock keeps it, and no pod has it",
 }
 
-// Where a field is forgotten an edit of it before code has started is accepted, and pods of the old spec run beside pods of the new one.
+// If a field were forgotten, an edit of it before code has started would be accepted. Then pods of the old spec would run beside pods of
+// the new one.
 func TestEachFieldMakesPodsAgainOrCannotBeEdited(t *testing.T) {
 	frozen := immutable(t)
 	require.True(t, frozen["spec.scheduler"], "the rules of the CRD are read")

@@ -82,8 +82,8 @@ func TestInvalidSaysWhichFieldAndWhatToDo(t *testing.T) {
 	}
 }
 
-// A job that runs had no mistakes when it began. If its types are scaled down later, a host name in its template may name a
-// rank that has gone, and templates need not be looked at.
+// A job that runs had no mistakes when it began. If its types are scaled down later, a host name in its template may name a rank that has
+// gone. So nobody need look at templates.
 func TestWhatIsNoMistakeOfAJobThatRuns(t *testing.T) {
 	job := jobOf(1, func(s *v1beta1.GenericJobSpec) {
 		s.Service = &v1beta1.ServiceOption{}

@@ -11,8 +11,8 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// Check says what is wrong with a definition of a kind whose schemas are these: what New says, and what would fail jobs that keep to the
-// schema and to the validations. The author is to hear of that, and not the users. The error are MistakesError.
+// Check says what is wrong with a definition of a kind whose schemas are these. It says what New says, and what would fail jobs that keep
+// to the schema and to the validations. The author is to hear of that, and not the users. The error are MistakesError.
 func Check(spec *v1beta1.TrainingFrameworkSpec, s Schemas) error {
 	d, r, err := read(spec, s)
 	if err != nil {

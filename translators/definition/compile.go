@@ -125,7 +125,8 @@ type placedError struct {
 // Error names the place first.
 func (e *placedError) Error() string { return e.path + ": " + e.err.Error() }
 
-// IsDefinitionError reports whether an error of Compile is the definition's: one of a place in it, and not the message of a validation to the user.
+// IsDefinitionError reports whether an error of Compile is the definition's. Such an error is one of a place in it, and not the message of a
+// validation to the user.
 func IsDefinitionError(err error) bool {
 	var has *placedError
 	return errors.As(err, &has)

@@ -185,8 +185,8 @@ func (d *Definition) readData(r *reader, data map[string]v1beta1.FrameworkText) 
 	}
 }
 
-// readStatus reads how the status looks, and what phase it shows. What has a status of its own is looked at with jobs in every
-// state: there is nobody to tell if it cannot be written later.
+// readStatus reads how the status looks, and what phase it shows. If the kind has a status of its own, readStatus looks at it with jobs
+// in every state. There is nobody to tell if it cannot be written later.
 func (d *Definition) readStatus(r *reader, spec *v1beta1.TrainingFrameworkSpec, s Schemas) {
 	shown := typeOfSchema(s.Status).MaybeAssignTypeName("Status")
 	for _, part := range []struct {

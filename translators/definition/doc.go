@@ -2,7 +2,7 @@
 //
 //   - Check checks a definition as a whole, against the schema of the kind and that of GenericJobs, and names the place of each
 //     mistake. What is not accepted is never run. New does without what only fails some jobs: it also takes what was accepted before.
-//   - A job is compiled by its spec and name alone, in bounded time and memory: each expression has a limit of cost, all of a job
+//   - A job is compiled by its spec and name alone, in bounded time and memory. Each expression has a limit of cost, all of a job
 //     together have one, and no value grows beyond a size. What is beyond fails the job, and no other.
 //   - What comes out is a framework.Registration: the reconciler and its rules are those of translators that are written in Go.
 //   - An expression reaches nothing but the job: no cluster, no clock, no other object. What it makes is the spec of the job's

@@ -133,8 +133,8 @@ func (e *environment) expression(text string) (*expression, error) {
 	return &expression{strings.TrimSpace(text), program, checked.NativeRep(), checked.OutputType()}, nil
 }
 
-// freePattern says that a pattern of a regular expression does not stand in the definition. What it costs to match one is counted by
-// the lengths of pattern and text; but 300 bytes like ((a{0,30}){0,30})* take half a minute, and a job's author would choose them.
+// freePattern says that a pattern of a regular expression does not stand in the definition. CEL counts what it costs to match one by the
+// lengths of pattern and text. But 300 bytes like ((a{0,30}){0,30})* take half a minute, and a job's author would choose them.
 func freePattern(checked *cel.Ast) (found error) {
 	ast.PostOrderVisit(checked.NativeRep().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		if e.Kind() != ast.CallKind || e.AsCall().FunctionName() != overloads.Matches {

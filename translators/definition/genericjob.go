@@ -8,8 +8,8 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// spec makes the spec of the GenericJob. The pod templates of replicas are not made maps, and read again, if a function has
-// read them already: that would be most of the work.
+// spec makes the spec of the GenericJob. If a function has read the pod templates of replicas already, spec makes no maps of them, and
+// does not read them again. That would be most of the work.
 func (r *run) spec(into *v1beta1.GenericJobSpec) error {
 	n := r.genericJob
 	r.keeps = true

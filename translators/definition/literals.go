@@ -19,8 +19,8 @@ import (
 	"github.com/genericjob/genericjob/deploy/crd"
 )
 
-// literals notes values which stand in the definition that no GenericJob may have: a policy that there is not, or a number out of its bounds.
-// The apiserver would refuse each job for them.
+// literals notes values which stand in the definition, and which no GenericJob may have. Such are a policy that there is not, and a number
+// out of its bounds. The apiserver would refuse each job for them.
 func (c *reviewer) literals() error {
 	known := &apiextensionsv1.CustomResourceDefinition{}
 	if err := yaml.Unmarshal(crd.GenericJobs(), known); err != nil {

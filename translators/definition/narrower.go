@@ -14,8 +14,8 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// Narrower returns the places where the schema of a definition lets in less than the kind that there is. A job of that kind may not fit any more:
-// the apiserver shows no field that it does not know, and refuses each later write, a pause for example. It returns none if nothing is narrower.
+// Narrower returns the places where the schema of a definition lets in less than the kind that there is. It returns none if nothing is narrower.
+// A job of that kind may not fit any more. The apiserver shows no field that it does not know, and refuses each later write, a pause for example.
 func Narrower(spec *v1beta1.TrainingFrameworkSpec, have *apiextensionsv1.CustomResourceDefinition) MistakesError {
 	own := &apiextensionsv1.JSONSchemaProps{}
 	if spec.Schema == nil || yaml.UnmarshalStrict(spec.Schema.Raw, own) != nil {

@@ -144,8 +144,9 @@ type tried struct {
 	state *v1beta1.TrainingJobStatus
 }
 
-// statesToTry returns a state without a value, one with all, one of a job so large that it has no rows, and for each field that may be missing one
-// without it and one with it alone. A job that runs has a startTime and no completionTime. A job that waits may have nothing but conditions.
+// statesToTry returns a state without a value, one with all, and one of a job so large that it has no rows. For each field that may be missing it
+// returns one without it and one with it alone. A job that runs has a startTime and no completionTime. A job that waits may have nothing but
+// conditions.
 func statesToTry() []tried {
 	states := []tried{
 		{", and has no more to tell", &v1beta1.TrainingJobStatus{}},

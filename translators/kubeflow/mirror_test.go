@@ -227,7 +227,7 @@ func TestCountsOfALargeJob(t *testing.T) {
 }
 
 // Clients wait until all workers are counted as succeeded. Kubeflow's own operator calls those so that were active when the job
-// succeeded, and here they were not counted at all once the clean-up had deleted them.
+// succeeded. Here nobody counted them any more once the clean-up had deleted them.
 func TestWorkersThatCleanUpTakesAwayAreCountedAsSucceeded(t *testing.T) {
 	before := status(2, task("chief", running), task("worker", running, running, pending))
 	atTheEnd := status(3, task("chief", succeeded), task("worker", running, running, pending), finished(v1beta1.JobSucceeded, 3))

@@ -58,7 +58,8 @@ func TestTheUsersVariablesWinInMPIJobs(t *testing.T) {
 	require.Empty(t, program.Warnings)
 }
 
-// Who says by Open MPI 4's variable how workers are reached has said it for Open MPI 5, which does not read that: ssh tried port 22.
+// Who says by Open MPI 4's variable how workers are reached has said it for Open MPI 5, too. That does not read the variable: ssh tried
+// port 22.
 func TestOpenMPI5KeepsThePortOfOpenMPI4(t *testing.T) {
 	for _, name := range []string{"OMPI_MCA_plm_rsh_args", "OMPI_MCA_plm_ssh_args", "PRTE_MCA_plm_rsh_args"} {
 		env := variables(compiled(t, mpiJob(t, "", "env: [{name: "+name+", value: -p 2222}]", "")), 0)
@@ -120,8 +121,9 @@ func TestALauncherThatFailsIsRunAgainAsABatchJobsPod(t *testing.T) {
 	require.EqualValues(t, 6, *compiled(t, mpiJob(t, "", "", "")).Spec.ReplicaSpecs[0].RestartPolicy.Limit)
 }
 
-// There a worker is a pod: of one that failed nothing is run again but by its policy, one that was taken away is made anew, and only the
-// launcher ends the job, whose limit no worker spends. One that cannot start ends for good some day, for the launcher waits for it.
+// There a worker is a pod. Of one that failed nothing is run again but by its policy, and one that was taken away is made anew. Only the
+// launcher ends the job, and no worker spends the job's limit. A worker that cannot start ends for good some day, for the launcher waits
+// for it.
 func TestHowWorkersEndIsTheLaunchersToJudge(t *testing.T) {
 	for limit, least := range map[string]int32{"": 6, "runPolicy: {backoffLimit: 0}, ": 6, "runPolicy: {backoffLimit: 9}, ": 9} {
 		for policy, want := range map[kubeflowv1.RestartPolicy]v1beta1.RestartPolicy{
@@ -230,9 +232,9 @@ func TestTheLongestNamesOfMPIJobs(t *testing.T) {
 	}
 }
 
-// The MPI operator says that a job runs when all of its workers do, and takes that back for none of them.
-// The reasons are those of the batch Job that the MPI operator makes of the launcher.
-// Scripts find the launcher as the pod of a batch Job, and Kueue places ranks by their index, of which a launcher that works has the first.
+// The MPI operator says that a job runs when all of its workers do, and takes that back for none of them. The reasons are those of the
+// batch Job that the MPI operator makes of the launcher. Scripts find the launcher as the pod of a batch Job. Kueue places ranks by their
+// index, and a launcher that works has the first.
 func TestLabelsOfAnMPIJob(t *testing.T) {
 	for spec, want := range map[string]string{"": "$(rank)", "runLauncherAsWorker: true, ": "$(index)"} {
 		program := compiled(t, mpiJob(t, spec, "", ""))

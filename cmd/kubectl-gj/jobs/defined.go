@@ -44,8 +44,8 @@ func mayBeJob(kind schema.GroupVersionKind) bool {
 	return strings.Contains(kind.Group, ".") && !strings.HasSuffix(kind.Group, ".k8s.io")
 }
 
-// phaseOf returns the phase that a job shows in a status of a training job's shape, or by the conditions of one of Kubeflow's; "" if it has
-// another shape.
+// phaseOf returns the phase that a job shows. It reads a status of a training job's shape, or the conditions of one of Kubeflow's. Of
+// another shape it returns "".
 func phaseOf(job *unstructured.Unstructured) v1beta1.JobPhase {
 	if phase := shown(job).Phase; slices.Contains(v1beta1.JobPhases(), phase) {
 		return phase

@@ -25,8 +25,8 @@ const (
 	warned = 5 * time.Second
 )
 
-// Follow shows a family to look, and again after each change, until look says that it is enough, or the context ends, whose
-// error it returns then. A cluster that cannot be reached for a while is waited for.
+// Follow shows a family to look, and again after each change, until look says that it is enough. If the context ends before, Follow
+// returns the context's error. A cluster that cannot be reached for a while is waited for.
 func Follow(ctx context.Context, c client.WithWatch, f *Family, look func(*Family) (enough bool, err error)) error {
 	changed := changes(ctx, c, f)
 	for {

@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// ProgressEarly says how long before the end of a job that is over its progress was told, as in 27s: the operator asks for it once a minute. It is
-// empty of a job that goes on, and within two seconds.
+// ProgressEarly says how long before a job's end its progress was told, as in 27s. The operator asks for progress once a minute. The text is empty
+// of a job that goes on, and within two seconds.
 func (f *Family) ProgressEarly() string {
 	s := f.Status()
 	if s.Progress == nil || s.CompletionTime == nil || s.Progress.Time.IsZero() {

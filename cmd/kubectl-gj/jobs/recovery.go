@@ -6,8 +6,9 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// Recovery says in one line how the job came back from its last loss of time, as in "Recovered from a lost node in 1 min 3 s: the operator acted
-// after 22 s, all ran again after 41 s, next step after 1 min 3 s"; "" if it had none, or does not run again yet.
+// Recovery says in one line how the job came back from its last loss of time. It is "" if it had none, or does not run again yet. An example:
+//
+//	Recovered from a lost node in 1 min 3 s: the operator acted after 22 s, all ran again after 41 s, next step after 1 min 3 s
 func (f *Family) Recovery() string {
 	s := f.Status()
 	r := s.Recovery

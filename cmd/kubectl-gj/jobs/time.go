@@ -11,8 +11,9 @@ import (
 	"github.com/genericjob/genericjob/kernel/status"
 )
 
-// Time says in one line what the time of the job was spent on, as in "12 h: 92 % productive, 40 min lost to failures, 20 min queued"; "" if
-// nobody has kept that.
+// Time says in one line what the time of the job was spent on. It is "" if nobody has kept that. An example:
+//
+//	12 h: 92 % productive, 40 min lost to failures, 20 min queued
 func (f *Family) Time(now time.Time) string {
 	s := f.Status()
 	if s.Time == nil {
@@ -42,7 +43,8 @@ func (f *Family) Time(now time.Time) string {
 	return Spell(t.Total) + ": " + strings.Join(parts, ", ")
 }
 
-// productive returns the share of the time that was, to the nearest whole number, and how much of that went into steps that had been done before.
+// productive returns which share of the time was productive, to the nearest whole number. It adds how much of that went into steps that had been
+// done before.
 func productive(t *v1beta1.JobTime, until v1beta1.TimeShares) string {
 	share := fmt.Sprintf("%.0f %% productive", math.Round(100*float64(until.Productive)/float64(until.Total)))
 	switch again := Spell(t.Recomputed); {

@@ -19,8 +19,8 @@ const mostWarned = 100
 // failedMount is the reason of a kubelet's event about a pod whose volume is missing.
 const failedMount = "FailedMount"
 
-// ReadWarnings reads what Kubernetes warns of about the first pod that has a node and does not start there, where the pod's status
-// says nothing: a volume is missing, for example. A user who may not read events has none.
+// ReadWarnings reads what Kubernetes warns of about the first pod that has a node and does not start there. The pod's status says nothing
+// then: a volume is missing, for example. A user who may not read events has none.
 func (f *Family) ReadWarnings(ctx context.Context, c client.Reader) (err error) {
 	if job := f.GenericJob; job != nil && job.Spec.AvoidNodes == nil && len(job.Status.NodeFailures) > 0 {
 		f.NotAvoided, err = warnedOf(ctx, c, job, client.MatchingFields{"reason": v1beta1.ReasonNodeNotAvoided})
@@ -42,7 +42,7 @@ func warnedOf(ctx context.Context, c client.Reader, o client.Object, of client.M
 	return events.Items, nil
 }
 
-// ReadWarnings reads for jobs of a namespace, or of all if that is "", what Kubernetes warns of about a volume of the first pod that has a node
+// ReadWarnings reads warnings for the jobs of a namespace, or of all if that is "". They are about a volume of the first pod that has a node
 // and does not start there. That is one list, and one pod of each job that it names. A user who may not read them is not told.
 func ReadWarnings(ctx context.Context, c client.Reader, namespace string, families []*Family) error {
 	waiting := map[client.ObjectKey]*Family{}
@@ -77,8 +77,8 @@ func ReadWarnings(ctx context.Context, c client.Reader, namespace string, famili
 	return nil
 }
 
-// firstPending returns the name of the first pod that has a node and does not run, as the status shows it, of a job that does not run yet; "" without
-// one.
+// firstPending returns the name of the first pod that has a node and does not run, as the status shows it. It returns "" if there is none, or if the
+// job runs or is over.
 func (f *Family) firstPending() string {
 	if f.IsOver() || f.Is(v1beta1.ConditionRunning) {
 		return ""

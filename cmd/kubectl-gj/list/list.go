@@ -25,7 +25,7 @@ type Row struct {
 	Kind string `json:"kind"`
 	// Phase is that of its status; empty if the operator has not seen it.
 	Phase v1beta1.JobPhase `json:"phase,omitempty"`
-	// Running is how many replicas run, of those that have not finished, as in 3/4; of a job that is over how many were left, as in "2 left".
+	// Running is how many unfinished replicas run, as in 3/4. Of a job that is over it is how many were left, as in "2 left".
 	Running string `json:"running,omitempty"`
 	// Restarts are those that a limit counts; Disruptions are replicas that something outside the job ended; Excepted are restarts excepted by rules.
 	Restarts    int32 `json:"restarts"`

@@ -23,8 +23,8 @@ const (
 	held = 30 * time.Second
 )
 
-// Follow prints the logs as they come, of all pods that the job has until it is over: a replica that is replaced goes on under its
-// name, and so does a container that is restarted in its pod. Pods that outlive the job are left.
+// Follow prints the logs of all pods of a job as they come, until the job is over. A replica that is replaced goes on under its name. So
+// does a container that is restarted in its pod. Pods that outlive the job are left.
 func (p *Printer) Follow(ctx context.Context, c client.WithWatch, f *jobs.Family) error {
 	streams := streams{printer: p, of: map[key]*stream{}}
 	err := jobs.Follow(ctx, c, f, func(now *jobs.Family) (bool, error) {
@@ -60,7 +60,7 @@ type stream struct {
 	last, from time.Time
 
 	mu sync.Mutex
-	// seen is how often the container was restarted, as far as that was seen, and read how often as far as its log was read to the end.
+	// seen is how often the container was restarted, as far as that was seen. read is how often, as far as its log was read to the end.
 	seen, read int32
 	ended      bool
 }
@@ -258,7 +258,7 @@ func (p *Printer) stream(ctx context.Context, s Source, log *stream, again bool)
 	return err
 }
 
-// isFirstRun reports whether the container was not restarted when it was seen, but may have been since: code that fails at once restarts within a
+// isFirstRun reports whether the container was not restarted when it was seen. It may have been since: code that fails at once restarts within a
 // second. Then the log that a stream opens is that of the second run.
 func (s Source) isFirstRun() bool { return podstate.IsWrapped(s.Pod) && s.restarts() == 0 }
 

@@ -163,7 +163,8 @@ func HasReplica(f *jobs.Family, name string) error {
 	return hasReplica(f, name, false)
 }
 
-// hasReplica takes the name of a type, too, if types are allowed, and that of a pod that is there, though its replica was scaled away.
+// hasReplica takes the name of a type, too, if types are allowed. It also takes the name of a pod that is there, though its replica was
+// scaled away.
 func hasReplica(f *jobs.Family, name string, types bool) error {
 	var have []string
 	for i := range f.GenericJob.Spec.ReplicaSpecs {

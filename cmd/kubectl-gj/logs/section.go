@@ -113,13 +113,13 @@ func read(stream io.Reader) (all []logged, err error) {
 }
 
 const (
-	// heldFormat is the line of a wrapper whose code has failed, and which runs it again in the same container; stoppedFormat is that of one which was
-	// told to stop it. cmd/wrapper/run says them.
+	// A wrapper writes heldFormat if its code has failed, and it waits to run that again in the same container. If it was told to stop its code, it
+	// writes stoppedFormat. cmd/wrapper/run says them.
 	heldFormat    = "genericjob wrapper: attempt %d has ended with exit code %d; waiting for an order\n"
 	stoppedFormat = "genericjob wrapper: attempt %d has stopped, "
 )
 
-// near is how far the time of a wrapper's line may be from that of the end of which it tells: that one has whole seconds.
+// near is how far the time of a wrapper's line may be from that of the end of which it tells. The end has whole seconds.
 const near = 5 * time.Second
 
 // part returns what a failed run has said, of the log of its container, and whether the log goes on. Last says that the failure ended the container.

@@ -80,7 +80,8 @@ func (p *Printer) options(container string, follow bool, last time.Time) *corev1
 	return o
 }
 
-// copy prints what a stream gives, but for lines up to a time that were printed before, and returns the time of the last line that was.
+// copy prints what a stream gives, but for lines up to a time: these were printed before. It returns the time of the last line that was
+// printed.
 func (p *Printer) copy(ctx context.Context, s Source, o *corev1.PodLogOptions, printed time.Time) (last time.Time, err error) {
 	stream, err := p.Pods.GetLogs(s.Pod.Name, o).Stream(ctx)
 	if err != nil {

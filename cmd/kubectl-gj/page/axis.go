@@ -49,7 +49,7 @@ type scale struct{ from, to, step float64 }
 // huge is where an axis ends at the latest: what is beyond it, is drawn at its edge.
 const huge = 1e300
 
-// newScale returns a scale that has room for the numbers from low to high, with about so many steps of 1, 2 or 5 times a power of ten.
+// newScale returns a scale that has room for the numbers from low to high. It has about so many steps, of 1, 2 or 5 times a power of ten.
 func newScale(low, high float64, about int) scale {
 	low, high = max(low, -huge), min(high, huge)
 	if high-low < 1/huge { // one number alone

@@ -19,7 +19,7 @@
 // policy refuses style attributes, and a dark page needs other colours. Neither has rows of replicas over time. What is left for them are two
 // curves: axis.go and chart.go are less than that is worth.
 //
-// html/template makes this program larger by 12.8 MB, a third: it finds methods by their names, so that the linker must keep those of all types. What
-// it knows more than html.EscapeString are scripts, style and addresses. The page has none of these to fill in: values are text, or stand in quoted
+// html/template makes this program larger by 12.8 MB, a third. It finds methods by their names, so the linker must keep those of all types. What it
+// knows more than html.EscapeString are scripts, style and addresses. The page has none of these to fill in: values are text, or stand in quoted
 // attributes. Tests hold that: they read the page as a browser does, and allow only elements and attributes that they list.
 package page

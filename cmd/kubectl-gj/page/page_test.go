@@ -83,8 +83,8 @@ var (
 		width height x y d dy cx cy r`)
 )
 
-// checkPage checks what is true of all pages: that they consist of nothing but what ours do, that the policy allows the style sheet, and that
-// drawings are XML, with a title and a description.
+// checkPage checks what is true of all pages. They consist of nothing but what ours do, and the policy allows the style sheet. Drawings are
+// XML, with a title and a description.
 func checkPage(t *testing.T, text string) {
 	t.Helper()
 	doc, err := html.Parse(strings.NewReader(text))

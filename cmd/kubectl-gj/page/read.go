@@ -80,8 +80,8 @@ func once(list []corev1.Event) (out []corev1.Event) {
 	return out
 }
 
-// readSteps reads the steps in the log of the replica that tells them, the run before the present one first; nil if the code tells none, or if
-// there is no such log.
+// readSteps reads the steps in the log of the replica that tells them, the run before the present one first. It returns nil if the code tells
+// none, or if there is no such log.
 func readSteps(ctx context.Context, pods typedcorev1.PodInterface, f *jobs.Family) *Steps {
 	line := spec.Progress(&f.GenericJob.Spec)
 	if line == nil {

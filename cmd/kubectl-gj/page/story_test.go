@@ -22,8 +22,8 @@ const (
 	parted    = "RuntimeError: [gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.0.0.7]:4411\n"
 )
 
-// night returns a job of eight replicas whose status the kernel itself has made: an exception that others follow from, a drain, a pause, a second
-// failure by memory, and success.
+// night returns a job of eight replicas whose status the kernel itself has made. It has an exception that others follow from, a drain, a pause, a
+// second failure by memory, and success.
 func night(t *testing.T) *Input {
 	s := kerneltest.NewStory(kerneltest.Job(kerneltest.Type("worker", 8, kerneltest.Policy(v1beta1.RestartOnFailure, 3), kerneltest.Template(func(p *corev1.PodTemplateSpec) {
 		p.Spec.Containers[0].Resources.Limits = corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("8")}

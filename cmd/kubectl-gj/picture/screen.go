@@ -15,8 +15,8 @@ type cell struct {
 	colour int
 }
 
-// screen is as much of a terminal as `kubectl gj tree -w` uses: lines, carriage returns, the cursor moved up, lines and the rest of
-// the screen erased, and colours.
+// screen is as much of a terminal as `kubectl gj tree -w` uses. It knows lines, carriage returns and colours. It moves the cursor up, and
+// erases lines or the rest of the screen.
 type screen struct {
 	lines  [][]cell
 	row    int

@@ -9,7 +9,7 @@ import (
 )
 
 // Text returns a text with its control characters as one reads them, as in \u001b. They could clear a screen, write over what was said before, or
-// type for the reader; those that turn the direction of writing could show it in another order. Inside of JSON it means the same.
+// type for the reader. Those that turn the direction of writing could show the text in another order. Inside of JSON it means the same.
 func Text(s string) string {
 	s = strings.ToValidUTF8(s, string(unicode.ReplacementChar)) // some terminals obey bytes that are no character
 	if strings.IndexFunc(s, acts) < 0 {

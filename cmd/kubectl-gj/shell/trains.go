@@ -15,9 +15,9 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// TrainingCommands says what replicas of a job that is in debug mode, or goes there, would run without it: a replica, such as worker-0, or without
-// one the first of each type. What is quoted is a line for a shell in the container, by default the one that trains. A job that is nil
-// has none.
+// TrainingCommands says what replicas of a job would run without debug mode, while the job is in that mode or goes there. replica names one, such
+// as worker-0. Without it TrainingCommands takes the first of each type. What is quoted is a line for a shell in the container, by default the one
+// that trains. A job that is nil has none.
 func TrainingCommands(job *v1beta1.GenericJob, replica, container string) (lines []string) {
 	if job == nil {
 		return nil

@@ -136,7 +136,8 @@ func Replicas(job *v1beta1.GenericJob) []Replica {
 	return rows
 }
 
-// ranksOf returns, of each type, the ranks of which something may be told: those that the ledger names, and all of the job if it was started over.
+// ranksOf returns, of each type, the ranks of which something may be told. They are those that the ledger names, and all of the job if it was
+// started over.
 func ranksOf(job *v1beta1.GenericJob, l *ledger.Ledger) map[string]map[int]bool {
 	out := map[string]map[int]bool{}
 	add := func(replicaType string, from, to int) {

@@ -1,5 +1,5 @@
-// Package translate says, without a cluster, what the operator would make of a manifest: the GenericJob, what belongs to it, and the
-// pods; or what is wrong with it. It compiles as the operator does, with the operator's own code. All of it is pure.
+// Package translate says, without a cluster, what the operator would make of a manifest, or what is wrong with it. It shows the
+// GenericJob, what belongs to it, and the pods. It compiles as the operator does, with the operator's own code. All of it is pure.
 package translate
 
 import (

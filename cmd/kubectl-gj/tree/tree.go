@@ -1,4 +1,4 @@
-// Package tree shows a job with what belongs to it: its GenericJob, and the pod of each replica with its node, its restarts and
+// Package tree shows a job with what belongs to it. That is its GenericJob, and the pod of each replica with its node, its restarts and
 // why it is as it is. All of it is pure.
 package tree
 
@@ -28,7 +28,7 @@ type Branch struct {
 	Replica string `json:"replica,omitempty"`
 	// Phase is where it is in its life.
 	Phase string `json:"phase"`
-	// Running is how many replicas of a job run, of those that have not finished; of a job that is over how many were left running.
+	// Running is how many replicas of a job run, of those that have not finished. Of a job that is over it is how many were left running.
 	Running string `json:"running,omitempty"`
 	// Node is the pod's node.
 	Node string `json:"node,omitempty"`

@@ -14,7 +14,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/build"
 )
 
-// The pod of a replica that was restarted in place is not gone, and has the log of before: in the container before, or in the same.
+// The pod of a replica that was restarted in place is still there. It has the log of before, in the container before or in the same one.
 func TestLogsOfTheFirstFailureAfterARestartInPlace(t *testing.T) {
 	s := newSpace(t)
 	k := newKubelet(s)

@@ -78,7 +78,7 @@ func await(ctx context.Context, s *session, f **jobs.Family, reached func(*jobs.
 	})
 }
 
-// timedOut says that the time of --timeout is over, if that is the error, and what the job waits for; f is nil if the cluster has not even told that.
+// timedOut says that the time of --timeout is over, if that is the error, and what the job waits for. f is nil if the cluster has not even told that.
 // Bounded is the context that --timeout bounds: without its end the error is that of one call, as by --request-timeout.
 func timedOut(ctx, bounded context.Context, err error, timeout time.Duration, s *session, f *jobs.Family) error {
 	isOver := timeout > 0 && errors.Is(bounded.Err(), context.DeadlineExceeded)

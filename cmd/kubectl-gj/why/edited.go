@@ -30,8 +30,8 @@ func isBlocked(q question) *Answer {
 // goesOn is said of a training job by its controller, which has not taken the edit over.
 const goesOn = "the job goes on as it was"
 
-// edited says what is wrong with the spec of a job whose replicas all run, so that no condition says it yet; "" if nothing is. Templates cannot be
-// edited then.
+// edited says what is wrong with the spec of a job whose replicas all run. No condition says that yet. edited returns "" if nothing is wrong.
+// Templates cannot be edited then.
 func (q question) edited() string {
 	job := q.GenericJob
 	if job == nil || q.Phase() != v1beta1.JobRunning {

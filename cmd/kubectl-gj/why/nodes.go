@@ -13,7 +13,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// nodes says which nodes new pods of the job avoid, and why, and which they do not though the job has failed there as often; "" if there are none.
+// nodes says which nodes new pods of the job avoid, and why. It also names those that they do not avoid, though the job has failed there as often.
+// It returns "" if there are none.
 func (q question) nodes() string {
 	return q.avoided() + q.notAvoided()
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/output"
 )
 
-// ReadRules reads a failure policy: what stands below failurePolicy in a manifest, that field with its name, or the manifest of a job that has one.
-// What the CRD checks of what rules mean is checked here.
+// ReadRules reads a failure policy. The text is what stands below failurePolicy in a manifest, that field with its name, or the manifest of a job
+// that has one. What the CRD checks of what rules mean is checked here.
 func ReadRules(text []byte) (policy v1beta1.FailurePolicy, err error) {
 	text, err = policyOf(text)
 	if err != nil {

@@ -68,8 +68,8 @@ func parseFlags() config {
 	return c
 }
 
-// logFlags adds those of controller-runtime's flags for the log that an admin needs to read one: how much it says, and
-// whether to a program (the default) or to people.
+// logFlags adds those of controller-runtime's flags for the log that an admin needs to read one. They say how much it
+// tells, and whether to a program (the default) or to people.
 func logFlags(to *zap.Options) {
 	all := flag.NewFlagSet("", flag.ContinueOnError)
 	to.BindFlags(all)

@@ -46,7 +46,7 @@ func (l lease) check() error {
 	return nil
 }
 
-// leastDuration returns after which time an operator has ended that cannot renew its lease, from the last time that it could: after the next try, the
+// leastDuration returns how long an operator that cannot renew its lease goes on, from the last time that it could. It ends after the next try, the
 // deadline, and a last call that gives the lease back.
 func (l lease) leastDuration() time.Duration {
 	return (l.retryPeriod + l.renewDeadline + l.renewDeadline/2 + time.Second - 1).Truncate(time.Second)

@@ -19,8 +19,8 @@ import (
 	"github.com/genericjob/genericjob/translators/kubeflow"
 )
 
-// Main runs the operator for GenericJobs and for the jobs of these frameworks until it gets SIGTERM or SIGINT, and exits
-// with 1 if it cannot. Flags may add Kubeflow's kinds.
+// Main runs the operator for GenericJobs and for the jobs of these frameworks until it gets SIGTERM or SIGINT. It exits with 1 if it
+// cannot. Flags may add Kubeflow's kinds.
 func Main(frameworks ...framework.Registration) {
 	c := parseFlags()
 	if c.version {

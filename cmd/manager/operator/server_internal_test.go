@@ -134,8 +134,8 @@ func TestStrangersHaveNoMoreAnswersUnderWayThanThereArePlaces(t *testing.T) {
 	require.Equal(t, maxAnswers, most)
 }
 
-// More than sixteen scrapers at once reset each other's connections: one that had sent its request, and whose request had not been read
-// yet, had to make room.
+// More than sixteen scrapers at once reset each other's connections. One had to make room that had sent its request, while nobody had
+// read that yet.
 func TestFortyScrapersAtOnceAreAllAnswered(t *testing.T) {
 	const scrapers = 40
 	leave := make(chan struct{})
@@ -258,7 +258,7 @@ func TestNobodyHoldsAConnectionForEver(t *testing.T) {
 	require.NotZero(t, server.WriteTimeout)
 }
 
-// A profile takes 30 s unless it is told otherwise, and was cut off after 10: what bounds the reading of a request ended its answer.
+// A profile takes 30 s unless it is told otherwise. It was cut off after 10: what bounds the reading of a request ended its answer.
 func TestAnAnswerMayTakeLongerThanARequest(t *testing.T) {
 	deadlines := make(chan time.Time, 1)
 	address, _ := serving(t, false, func(_ http.ResponseWriter, r *http.Request) {

@@ -12,16 +12,16 @@ import (
 	"github.com/genericjob/genericjob/controllers/calls"
 )
 
-// The operator ends within five seconds of SIGTERM, whatever the apiserver does: the reconciles get calls.LastCalls, all
-// else that runs a little more, and then the lease is given back with one read and one write.
+// The operator ends within five seconds of SIGTERM, whatever the apiserver does. The reconciles get calls.LastCalls, and all else that
+// runs gets a little more. Then the operator gives the lease back with one read and one write.
 const (
 	lastRunnables = calls.LastCalls + 400*time.Millisecond
 	lastLeaseCall = 600 * time.Millisecond
 	lastOfAll     = lastRunnables + 2*lastLeaseCall + 100*time.Millisecond
 )
 
-// ended returns the error of a manager that has ended. One that was told to, and has not waited for all that was under way, has not failed: a
-// machine may stall for longer than an operator may take, and what is left is no more than one leaves that is killed.
+// ended returns the error of a manager that has ended. One that was told to end has not failed, though it has not waited for all that was
+// under way. A machine may stall for longer than an operator may take. What is left is no more than an operator leaves that is killed.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded) {
 		ctrl.Log.Info("ending without what is still under way", "reason", err.Error())

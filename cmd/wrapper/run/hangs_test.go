@@ -61,7 +61,7 @@ func TestTheLastWordsSayWhereCodeHangs(t *testing.T) {
 	}
 }
 
-// A launcher that hears of the end of its process, or takes SIGQUIT for an order to end, would tell its peers that all is over.
+// A launcher may hear of the end of its process, or take SIGQUIT for an order to end. Then it would tell its peers that all is over.
 func TestNobodyReactsToAnEndOfAProcessThatSaysWhereItHangs(t *testing.T) {
 	const launcher = `
 import os, signal, subprocess, sys

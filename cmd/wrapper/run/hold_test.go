@@ -12,8 +12,8 @@ import (
 	"github.com/genericjob/genericjob/apis/inplace"
 )
 
-// secondLife is a pod whose container has failed once and was started again, with code that leaves a process and last words behind and
-// fails in attempts 0 and 1. It holds failures for so long.
+// secondLife is a pod whose container has failed once and was started again. Its code leaves a process and last words behind, and fails
+// in attempts 0 and 1. It holds failures for so long.
 func secondLife(t *testing.T, hold string) (p *pod, wait func() int, signal func(os.Signal)) {
 	t.Helper()
 	p = newPod(t)

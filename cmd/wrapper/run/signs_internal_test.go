@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// looks has a wrapper look every 100 ms for so long, and returns how long it took to find that the code hangs; 0 if it did not.
+// looks has a wrapper look every 100 ms for so long. It returns how long the wrapper took to find that the code hangs; 0 if it did not.
 func looks(w *wrapper, at *time.Time, long time.Duration) time.Duration {
 	const interval = 100 * time.Millisecond
 	for passed := interval; passed <= long; passed += interval {

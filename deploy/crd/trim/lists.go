@@ -1,8 +1,8 @@
 package main
 
-// mostItems bounds lists of Kubernetes' own types whose entries take far more memory than bytes of JSON: {} is a toleration of
-// 72 bytes, a container is 408. An object of 1.5 MB that is made of them would be tens of megabytes to whoever reads it. Each
-// bound is far above what a pod can use.
+// mostItems bounds lists of Kubernetes' own types whose entries take far more memory than bytes of JSON. {} is a toleration of 72 bytes,
+// or a container of 408. An object of 1.5 MB that is made of them would be tens of megabytes to whoever reads it. Each bound is far above
+// what a pod can use.
 var mostItems = map[string]int{
 	"containers": maxContainers, "initContainers": maxContainers, "ephemeralContainers": maxContainers, "volumes": 256, "tolerations": 256,
 	"sources": 32, "envFrom": 64, "nodeSelectorTerms": 64, "options": 64,

@@ -1,6 +1,6 @@
-// Command trim makes generated CRDs small enough for a plain `kubectl apply`: it removes the descriptions inside
-// embedded pod templates, which are Kubernetes' own documentation and nine tenths of the size. Descriptions of our own
-// fields stay, for `kubectl explain`. It also adds what controller-gen has no marker for; see boundContainers,
+// Command trim makes generated CRDs small enough for a plain `kubectl apply`. It removes the descriptions inside
+// embedded pod templates. These are Kubernetes' own documentation, and nine tenths of the size. Descriptions of our
+// own fields stay, for `kubectl explain`. It also adds what controller-gen has no marker for; see boundContainers,
 // completeRanks, boundNumbers and boundLists.
 //
 // Usage: trim FILE...
@@ -82,8 +82,8 @@ func dropDescriptions(node any) {
 	}
 }
 
-// boundContainers gives the names of containers the bound without which the apiserver refuses any rule about them: it reckons
-// a rule's cost by the longest text that the schema allows. A name is a DNS label anyway.
+// boundContainers gives the names of containers a bound. Without it the apiserver refuses any rule about them: it reckons a rule's cost
+// by the longest text that the schema allows. A name is a DNS label anyway.
 func boundContainers(template map[string]any) {
 	containers, found, err := unstructured.NestedMap(template, "properties", "spec", "properties", "containers")
 	if !found || err != nil {
@@ -96,7 +96,7 @@ func boundContainers(template map[string]any) {
 }
 
 // completeRanks completes the schema of FinishRule, the one map with lists as values. A null there means an empty list,
-// as it does to Go: were it not nullable, the apiserver would drop the key, and a rule would hold without it. Ranks
+// as it does to Go. Were it not nullable, the apiserver would drop the key, and a rule would hold without it. Ranks
 // given as integers begin at 0, as those given as strings do.
 func completeRanks(node any) {
 	switch n := node.(type) {

@@ -3,7 +3,7 @@ package main
 import "math"
 
 // boundNumbers gives every number the bounds of the Go type that it is read into. What the schema lets in must be
-// readable: an operator lists all objects of a kind at once, so a single one that does not decode blinds it to the
+// readable. An operator lists all objects of a kind at once. So a single one that does not decode blinds it to the
 // objects of everybody. Apiservers before 1.36 do not look at format, and none does where an integer or a string is
 // allowed.
 func boundNumbers(node any) {

@@ -1,5 +1,5 @@
-// Command olderversion completes the generated CRDs of kubeflow.org: it adds the version v1beta2, which older manifests
-// name, and removes the descriptions inside autoscaler metrics, which are Kubernetes' own documentation.
+// Command olderversion completes the generated CRDs of kubeflow.org. It adds the version v1beta2, which older manifests
+// name. It removes the descriptions inside autoscaler metrics, which are Kubernetes' own documentation.
 //
 // Both versions have one schema, for the fields of the older one are accepted in the newer one too: nothing need be
 // converted.

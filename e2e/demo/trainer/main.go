@@ -1,9 +1,9 @@
 // Command trainer is the training program of the demo: a small, real, distributed one. It fits a linear model by
-// synchronous data-parallel gradient descent. The master holds the weights and listens on the job's Service; each
-// worker makes its own shard of the data from its rank and sends a gradient for every step.
+// synchronous data-parallel gradient descent. The master holds the weights and listens on the job's Service. Each
+// worker makes its own shard of the data from its rank, and sends a gradient for every step.
 //
 // A step uses exactly one gradient of each worker, added up in the order of the ranks. So a worker that dies costs
-// time and nothing else: its successor makes the same shard, asks for the current weights and goes on, and the model
+// time and nothing else. Its successor makes the same shard, asks for the current weights and goes on. The model
 // ends up bit for bit as without the accident.
 //
 // The environment, filled by the GenericJob's variables, is the whole configuration; see config.go. "trainer crash"

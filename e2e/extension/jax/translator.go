@@ -28,9 +28,9 @@ var Translator = framework.Translator[*JAXJob]{
 	CompletionTime: func(job *JAXJob) *metav1.Time { return job.Status.CompletionTime },
 }
 
-// Compile makes a GenericJob of a JAXJob. Without a success rule the job succeeds when every process has: all run the same
-// program, and each has its own part of the end, such as its shard of the last checkpoint. Unless the run policy says
-// otherwise, a restart replaces all processes: "if any process crashes, then all other processes will also intentionally crash"
+// Compile makes a GenericJob of a JAXJob. Without a success rule the job succeeds when every process has. All run the same program, and
+// each has its own part of the end, such as its shard of the last checkpoint. Unless the run policy says otherwise, a restart replaces
+// all processes: "if any process crashes, then all other processes will also intentionally crash"
 // (https://docs.jax.dev/en/latest/fault_tolerance.html).
 func Compile(job *JAXJob) (framework.Program, error) {
 	template := job.Spec.Template.DeepCopy()

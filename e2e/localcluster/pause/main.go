@@ -1,6 +1,6 @@
-// Command pause is the first process of every pod's sandbox: it holds the
-// pod's namespaces open, reaps orphans when the pod shares its process
-// namespace, and leaves at once when it is asked to.
+// Command pause is the first process of every pod's sandbox. It holds the pod's
+// namespaces open, and leaves at once when it is asked to. When the pod shares
+// its process namespace, it reaps orphans.
 package main
 
 import (

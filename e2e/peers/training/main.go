@@ -1,5 +1,5 @@
-// Command training writes the pods that Kubeflow's training operator makes of the manifests in a folder: of each <kind>.yaml a <kind>.json, by the
-// name of the job. It runs the operator's own code, with its defaults and its webhooks' checks, and a fake client for pods.
+// Command training writes the pods that Kubeflow's training operator makes of the manifests in a folder. Of each <kind>.yaml it writes a
+// <kind>.json, by the name of the job. It runs the operator's own code, with its defaults and its webhooks' checks, and a fake client for pods.
 package main
 
 import (

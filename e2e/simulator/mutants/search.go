@@ -79,8 +79,8 @@ const searchedMiniatures = "^(one replica|two operators|pause|a new leader|a fai
 // limitOfLives bounds a search with several deviations: in each miniature nothing new is begun after so many lives.
 const limitOfLives = "5000"
 
-// inMiniatures searches in the lives of miniatures, first in those with the fewest deviations: with one at most in all miniatures, with more in some
-// lives of small ones. Before that it tries the miniature that the table names.
+// inMiniatures searches in the lives of miniatures, first in those with the fewest deviations. With one deviation at most it searches in all
+// miniatures, with more in some lives of small ones. Before that it tries the miniature that the table names.
 func inMiniatures(most int, small string) (search, error) {
 	_, rows, _, err := deviations.read()
 	if err != nil {

@@ -230,7 +230,7 @@ func obey(args []string) int {
 	})
 }
 
-// catch has signals come: a process that is number 1 of its pod gets none that it does not ask for, and others die of them.
+// catch has signals come. A process that is number 1 of its pod gets none that it does not ask for, and others die of them.
 func catch() <-chan os.Signal {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)

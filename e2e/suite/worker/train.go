@@ -15,9 +15,9 @@ const (
 	stepTime  = 20 * time.Millisecond
 )
 
-// train steps together with all others, as a collective does: rank 0 waits for a word from each and answers all. It prints when it
-// was started and when it has made its first step, in nanoseconds. If another is gone it exits with 1, as gloo has it; if it is
-// patient it waits to be ended, as code does that hangs in a collective.
+// train steps together with all others, as a collective does: rank 0 waits for a word from each and answers all. It prints when it was
+// started and when it has made its first step, in nanoseconds. If another is gone it exits with 1, as gloo has it. If it is patient it
+// waits to be ended, as code does that hangs in a collective.
 func train(patient bool) int {
 	fmt.Println("started", time.Now().UnixNano())
 	signals := make(chan os.Signal, 1)

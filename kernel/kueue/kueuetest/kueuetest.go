@@ -20,8 +20,8 @@ import (
 // budget is what the rules of a CRD may cost: an apiserver's own is not exported.
 const budget = 10_000_000
 
-// Problems returns what Kueue's CRD has against a field of a Workload: names that it does not know, values that it does not take, and rules
-// that are broken. The test is skipped without the CRD.
+// Problems returns what Kueue's CRD has against a field of a Workload. These are names that it does not know, values that it does not take,
+// and rules that are broken. The test is skipped without the CRD.
 func Problems(t *testing.T, w *unstructured.Unstructured, path ...string) (problems []string) {
 	t.Helper()
 	props := propsOf(t, w.GroupVersionKind().Version)

@@ -1,4 +1,4 @@
-// Command schedulerplugins is the scheduler of kubernetes-sigs/scheduler-plugins with the plugin Coscheduling alone: the stock program
+// Command schedulerplugins is the scheduler of kubernetes-sigs/scheduler-plugins with the plugin Coscheduling alone. The stock program
 // has a dozen others, and what they import is most of it.
 package main
 

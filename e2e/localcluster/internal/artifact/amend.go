@@ -17,7 +17,8 @@ type amendment struct {
 	file string
 }
 
-// amend makes a go.mod by which go builds the set with its amendment, from a copy of the amended module, in a folder of its own.
+// amend makes a go.mod by which go builds the set with its amendment. go builds it from a copy of the amended module, in a folder of its
+// own.
 func (s Set) amend(ctx context.Context, source, folder string) (modfile string, err error) {
 	download := exec.CommandContext(ctx, "go", "mod", "download", "-json", s.Amendment.module)
 	download.Dir, download.Env, download.Stderr = filepath.Join(source, s.Module), s.environment(), os.Stderr

@@ -17,8 +17,8 @@ const (
 	Oldest Version = "1.30"
 )
 
-// patches are the versions that can be built, each in full. The checksums of some modules that only others of their
-// programs need are not to be had everywhere: of 1.32 and 1.34 there is the apiserver alone, see whole.
+// patches are the versions that can be built, each in full. Other programs of a version may need modules whose
+// checksums are not to be had everywhere. So of 1.32 and 1.34 there is the apiserver alone: see whole.
 var patches = map[Version]string{
 	Oldest: "v1.30.14",
 	"1.32": "v1.32.13",
@@ -65,8 +65,8 @@ func (v Version) set(name string, expect time.Duration, programs ...string) Set 
 	return set
 }
 
-// Assets are the sets that envtest needs. Where several have the same program, the last one's counts: of an older version
-// that is all that it has itself, and the rest is the newest's.
+// Assets are the sets that envtest needs. Where several have the same program, the last one's counts. So an older version gives all that
+// it has itself, and the newest gives the rest.
 func (v Version) Assets() []Set {
 	sets := []Set{etcd(), Newest.set("kube-apiserver", 5*time.Minute, "kube-apiserver", "kubectl")}
 	if v == Newest {

@@ -15,7 +15,7 @@ import (
 	"github.com/genericjob/genericjob/e2e/localcluster/internal/pki"
 )
 
-// client asks the cluster the few questions that Up and Status have; a full
+// client asks the cluster the few questions that Up and Status have. A full
 // client library would make this module slow to build on a fresh machine.
 type client struct{ http *http.Client }
 

@@ -122,7 +122,7 @@ func (n node) ip() string {
 	return ip.String()
 }
 
-// pods are the first and the last address of the node's pods: the lower half of the range is the first node's, but for
+// pods are the first and the last address of the node's pods. The first node has the lower half of the range, but for
 // the addresses of the nodes themselves.
 func (n node) pods() (first, last string) {
 	if n.first() {

@@ -18,8 +18,8 @@ import (
 // AddedNodeTaint (effect NoSchedule) is on every added node: only pods that tolerate it come there.
 const AddedNodeTaint = "genericjob.test/added-node"
 
-// kubeletDisk is the size of the file system, in memory, that an added node's kubelet has for itself, so that filling it
-// puts that node alone under disk pressure. What it keeps for a pod is some kilobytes.
+// kubeletDisk is the size of the file system, in memory, that an added node's kubelet has for itself. So filling it puts that node
+// alone under disk pressure. What it keeps for a pod is some kilobytes.
 const kubeletDisk = "64m"
 
 // AddNode starts another node, if it does not run yet, and waits until pods can run there. It writes the folder of the

@@ -46,8 +46,8 @@ func (f settings) Cgroup() string                   { return f.node.cgroup() }
 func (f settings) CNINetwork() string               { return cniNetwork }
 func (f settings) PauseImage() string               { return pauseImage }
 
-// WatchesDisks is false for the first node: all disks of a bare machine are its, and it shall run on those that a kubelet
-// does not understand. An added node knows what it has.
+// WatchesDisks is false for the first node. All disks of a bare machine are its, and it shall run on those that a kubelet does not
+// understand. An added node knows what it has.
 func (f settings) WatchesDisks() bool { return !f.node.first() }
 
 // AsksForNftables says that kube-proxy does not know nftables unless it is asked to: they are alpha in the oldest version.

@@ -88,8 +88,8 @@ func (l Layout) stopOutdated(ctx context.Context, progress io.Writer) error {
 				return err
 			}
 		}
-		// Whoever waits for something meanwhile must not take it for a crash: neither this end nor that of a machine which was
-		// switched off while the cluster ran.
+		// Somebody may wait for something meanwhile. He must not take this end for a crash, nor that of a machine which was switched off
+		// while the cluster ran.
 		if err := process.Forget(l.folders(), c.Name); err != nil {
 			return err
 		}

@@ -14,9 +14,9 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// WritePlatforms builds an image of each binary, which are the same program for several architectures, and writes all of
-// them as one OCI archive to out. It returns the digest by which a registry will know them: the same binaries have the same
-// one, and the same archive.
+// WritePlatforms takes binaries, which are the same program for several architectures. It builds an image of each, and writes all images
+// as one OCI archive to out. It returns the digest by which a registry will know them: the same binaries have the same one, and the same
+// archive.
 func WritePlatforms(spec Spec, binaries []string, out string) (v1.Hash, error) {
 	if _, err := tagOf(spec.Ref); err != nil {
 		return v1.Hash{}, err

@@ -2,6 +2,6 @@
 // stops them again.
 //
 // Every program carries a tag in its environment. The tag, not the pid file,
-// decides whether a process is ours: a pid may have been given to somebody
-// else, and children such as container shims inherit the tag.
+// decides whether a process is ours. Somebody else may have got a pid since,
+// and children such as container shims inherit the tag.
 package process

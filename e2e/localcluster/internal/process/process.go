@@ -62,8 +62,8 @@ func Start(folders Folders, tag Tag, program Program) error {
 	return nil
 }
 
-// awaitTag waits for the kernel to show the environment of a process that has just been started; until then the process
-// would be taken for somebody else's.
+// awaitTag waits for the kernel to show the environment of a process that has just been started. Until then we would
+// take the process for somebody else's.
 func awaitTag(pid int, tag Tag) {
 	for range 200 {
 		if tagged(pid, tag) || !Alive(pid) {

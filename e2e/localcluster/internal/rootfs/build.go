@@ -120,8 +120,9 @@ func steps(root, layer string, recipe Recipe) []step {
 		step{"compressing " + name, 10 * time.Second, func(context.Context) error { return compress(root, layer) }})
 }
 
-// compress uses zstd's fastest level: it takes 5 s instead of gzip's 20 s for a
-// gigabyte, and containerd imports the result faster than an uncompressed layer.
+// compress uses zstd's fastest level. It takes 5 s for a gigabyte instead of
+// gzip's 20 s, and containerd imports the result faster than an uncompressed
+// layer.
 func compress(root, layer string) error {
 	file, err := os.Create(layer)
 	if err != nil {

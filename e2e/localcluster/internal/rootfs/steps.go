@@ -95,9 +95,9 @@ func (s building) finish(ctx context.Context) error {
 	return s.removeAll("tmp/*", "root/*")
 }
 
-// run runs a program in namespaces of its own, so that its mounts and all that
-// it started end with it, and it ends with us, even when we are killed. Without
-// a root it sees this machine's file system.
+// run runs a program in namespaces of its own. So its mounts and all that it
+// started end with it. It ends with us, even when we are killed. Without a root
+// it sees this machine's file system.
 func run(ctx context.Context, root string, environment []string, program string, arguments ...string) error {
 	isolation := []string{"--pdeathsig=KILL", "unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"}
 	if root != "" {
