@@ -52,7 +52,7 @@ func TestTheProgramsDoAsTheySay(t *testing.T) {
 					require.Eventually(t, func() bool {
 						text, err := os.ReadFile(said)
 						return err == nil && strings.Contains(string(text), "fault delete")
-					}, patience, patience/1000)
+					}, patience, patience/10_000)
 					require.NoError(t, run.Process.Signal(syscall.SIGTERM))
 				}
 				err := run.Wait()

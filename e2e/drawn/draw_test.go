@@ -23,7 +23,7 @@ import (
 var cluster *envtest.Environment
 
 // patience bounds what takes no time on a machine that is not busy.
-const patience = time.Minute
+const patience = 10 * time.Minute
 
 func TestMain(m *testing.M) {
 	os.Exit(testenv.Main(m, func(e *envtest.Environment) { cluster = e }))

@@ -106,7 +106,7 @@ func (j *job) start(pod *corev1.Pod, script string) {
 
 func freePort(t require.TestingT) int {
 	for {
-		port := 10000 + rand.IntN(20000) // below those that Linux gives to connections
+		port := 11_000 + rand.IntN(9000) // testenv draws from 20000 on, and Linux gives away from 32768 on
 		if free, err := net.Listen("tcp", fmt.Sprintf(":%d", port)); err == nil {
 			require.NoError(t, free.Close())
 			return port

@@ -44,6 +44,7 @@ func (s *space) timesOut(says string, args ...string) {
 func TestPauseWaits(t *testing.T) {
 	s := newSpace(t)
 	job := s.genericJob("stops", phase(v1beta1.JobRunning))
+	s.sees("pause", "stops") // a time-out may come before the edit: then the one below would come between the read of the job and the write of its status
 	s.timesOut("GenericJob/stops: Running.", "pause", "stops", "--wait")
 
 	done := make(chan string)

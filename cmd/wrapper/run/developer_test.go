@@ -89,12 +89,14 @@ func (v *visit) sends(dir string, files ...string) develop.Answer {
 // app is a folder with code, which a shell runs.
 func (p *pod) app() (dir, script string) {
 	dir = p.TempDir()
-	require.NoError(p, os.WriteFile(filepath.Join(dir, "train.sh"), []byte("echo old $1 >> $LOG; "+obeys), 0o600))
+	require.NoError(p, os.WriteFile(filepath.Join(dir, "train.sh"), []byte(obeys("echo old $1 >> $LOG")), 0o600))
 	return dir, `exec sh ` + dir + `/train.sh $0`
 }
 
-// obeys is code that runs on until it is told to end.
-const obeys = `trap 'exit 3' TERM; while :; do sleep 0.05; done`
+// obeys is code that runs on until it is told to end, and says that it begins once it can be told.
+func obeys(begins string) string {
+	return `trap 'exit 3' TERM; ` + begins + `; while :; do sleep 0.05; done`
+}
 
 func TestADeveloperReplacesTheCodeOfAnAttempt(t *testing.T) {
 	p := newPod(t)
@@ -106,7 +108,7 @@ func TestADeveloperReplacesTheCodeOfAnAttempt(t *testing.T) {
 	p.run(c)
 	p.awaitLog("old 2")
 	v := p.visit()
-	require.Empty(t, v.sends(dir, "train.sh", "echo new $1 >> $LOG; "+obeys, "lib/x.py", "x").Error)
+	require.Empty(t, v.sends(dir, "train.sh", obeys("echo new $1 >> $LOG"), "lib/x.py", "x").Error)
 	require.NoFileExists(t, filepath.Join(dir, "lib", "x.py"), "nothing changes before it is applied")
 	v.does(develop.Ready, develop.Stop)
 	require.Equal(t, inplace.Report{Pod: "uid", Attempt: 2}, p.report(), "the operator sees no end")
@@ -131,7 +133,7 @@ func TestTheNextContainerOfThePodHasTheSyncedFiles(t *testing.T) {
 	c := p.start(script)
 	p.awaitLog("old 0")
 	v := p.visit()
-	require.Empty(t, v.sends(dir, "train.sh", "echo new $1 >> $LOG; [ $1 -gt 0 ] || { while [ ! -e $LOG.go ]; do sleep 0.05; done; exit 7; }; "+obeys).Error)
+	require.Empty(t, v.sends(dir, "train.sh", obeys("echo new $1 >> $LOG; [ $1 -gt 0 ] || { while [ ! -e $LOG.go ]; do sleep 0.05; done; exit 7; }")).Error)
 	v.does(develop.Ready, develop.Stop, develop.Apply, develop.Start)
 	p.letGo() // once it has answered
 	require.Equal(t, 7, code(t, c), "a failure after the restart is one as any other")
@@ -302,7 +304,7 @@ func TestADeveloperIsToldThatTheCommandCannotBeRun(t *testing.T) {
 	p := newPod(t)
 	dir := t.TempDir()
 	program := filepath.Join(dir, "train")
-	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\necho old >> $LOG; "+obeys), 0o700)) // #nosec G306 -- a program
+	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\n"+obeys("echo old >> $LOG")), 0o700)) // #nosec G306 -- a program
 	p.order(0, 0, 0)
 	c := p.wrap(nil, program)
 	p.run(c)
