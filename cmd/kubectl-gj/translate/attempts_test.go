@@ -1,12 +1,14 @@
 package translate_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/translate"
 )
 
@@ -15,14 +17,16 @@ func TestJobsOfKubeflowHaveTheJobAttempt(t *testing.T) {
 	const containers = `template: {spec: {initContainers: [{name: first, image: i, args: ["$(jobAttempt)"]}], containers: [
 {name: NAME, image: i, command: [run, "/checkpoints/$(jobAttempt)"], args: ["$(rank) $(attempt) $$(jobAttempt)"], env: [{name: AT, value: "$(jobAttempt)"}]},
 {name: own, image: i, args: ["$(jobAttempt)"], env: [{name: jobAttempt, value: mine}]}]}}}`
-	for manifest, container := range map[string]string{
+	kinds := map[string]string{
 		"kubeflow.org/v1, kind: TFJob, spec: {tfReplicaSpecs: {Worker: {":           "tensorflow",
 		"kubeflow.org/v1, kind: PyTorchJob, spec: {pytorchReplicaSpecs: {Master: {": "pytorch",
 		"kubeflow.org/v1, kind: XGBoostJob, spec: {xgbReplicaSpecs: {Master: {":     "xgboost",
 		"kubeflow.org/v1, kind: PaddleJob, spec: {paddleReplicaSpecs: {Worker: {":   "paddle",
 		"kubeflow.org/v1, kind: JAXJob, spec: {jaxReplicaSpecs: {Worker: {":         "jax",
 		"kubeflow.org/v2beta1, kind: MPIJob, spec: {mpiReplicaSpecs: {Launcher: {":  "mpi",
-	} {
+	}
+	require.Len(t, kinds, len(slices.DeleteFunc(slices.Clone(jobs.Kinds()), func(k *jobs.Kind) bool { return !k.IsKubeflow() })))
+	for manifest, container := range kinds {
 		text := "{metadata: {name: x}, apiVersion: " + manifest + strings.Replace(containers, "NAME", container, 1) + "}}}"
 		made, _, err := translate.Read(strings.NewReader(text), false)
 		require.NoError(t, err, manifest)
