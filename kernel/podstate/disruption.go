@@ -20,6 +20,11 @@ func isDisruptionReason(reason string) bool {
 	return slices.Contains(disruptionReasons, reason) || IsRejection(reason)
 }
 
+// hasDisruptionReason reports whether the status reason of a pod says so. An eviction for a limit of the pod's own has the reason of another one.
+func (p Pod) hasDisruptionReason() bool {
+	return isDisruptionReason(p.Status.Reason) && !p.wasOverItsLimit()
+}
+
 // isDisruption reports whether a failed pod was ended by something outside the job and not by its own code. Disruptions
 // spend no limit (trainer#1560: a deleted pod's exit code 137 must not fail the job).
 func (p Pod) isDisruption() bool {
@@ -32,7 +37,7 @@ func (p Pod) isDisruption() bool {
 		return true // Kubernetes had begun to end it
 	case p.exit() == nil:
 		return true // none of its code has failed
-	case isDisruptionReason(p.Status.Reason) && !p.wasOverItsLimit() && (!before || !p.codeHasEnded()): // otherwise only what ran on was ended
+	case p.hasDisruptionReason() && (!before || !p.codeHasEnded()): // otherwise only what ran on was ended
 		return true
 	default:
 		return p.DeletionTimestamp != nil && !p.failedByItself()
