@@ -78,13 +78,12 @@ func (p Pod) wasOverItsLimit() bool {
 	return p.Status.Reason == "Evicted" && p.Status.Phase == corev1.PodFailed && disruptionTarget(p.Pod) == nil && p.HasStarted()
 }
 
-// evictionTakes is the longest time between the ends of two containers that a kubelet tells to stop because their pod went over a limit of its own. It
-// gives the pod one second, and each container at least two more. Source: immediateEvictionGracePeriodSeconds and minimumGracePeriodInSeconds in
-// pkg/kubelet of Kubernetes.
+// evictionTakes is how long the containers of a pod may take to end that is evicted for a limit of its own. The kubelet gives the pod one second, and
+// each container at least two more. Source: the eviction manager in pkg/kubelet of Kubernetes.
 const evictionTakes = 5 * time.Second
 
-// endedByLimit reports whether the kubelet evicted the pod because it went over a limit of its own, and the code that decides had not ended before. No
-// field says when the eviction began. But if something ran on for longer than an eviction takes, the code had ended by itself.
+// endedByLimit reports whether the kubelet evicted the pod for a limit of its own, and the code that decides had not ended before. No field says when
+// the eviction began. But if something ran on for longer than an eviction takes, the code had ended by itself.
 func (p Pod) endedByLimit() bool {
 	decided := p.DecidedAt()
 	hadEnded := !decided.IsZero() && !p.isUnknown() && p.codeHasEnded() && p.ranOn(decided.Add(evictionTakes))
