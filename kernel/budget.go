@@ -53,7 +53,8 @@ func restartTogether(pending, final []end) (one, left []end) {
 }
 
 // firstDisruption returns the index of the disruption that restarts all. It is one that is not excused, if there is any: that says what really
-// happened. The disruption of an auxiliary replica restarts that one alone, so it is the last choice: what is excused because of it would be counted later.
+// happened. The disruption of an auxiliary replica is the last choice, because it restarts that one alone. What is excused because of it would be
+// counted later.
 func firstDisruption(pending []end) int {
 	restartsAll := func(e end) bool { return !e.account.Auxiliary }
 	if i := slices.IndexFunc(pending, func(e end) bool { return restartsAll(e) && !e.isExcused }); i >= 0 {

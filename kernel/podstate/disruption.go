@@ -20,6 +20,11 @@ func isDisruptionReason(reason string) bool {
 	return slices.Contains(disruptionReasons, reason) || IsRejection(reason)
 }
 
+// hasDisruptionReason reports whether the status reason of a pod says so. An eviction for a limit of the pod's own has the reason of another one.
+func (p Pod) hasDisruptionReason() bool {
+	return isDisruptionReason(p.Status.Reason) && !p.wasOverItsLimit()
+}
+
 // isDisruption reports whether a failed pod was ended by something outside the job and not by its own code. Disruptions
 // spend no limit (trainer#1560: a deleted pod's exit code 137 must not fail the job).
 func (p Pod) isDisruption() bool {
@@ -32,7 +37,7 @@ func (p Pod) isDisruption() bool {
 		return true // Kubernetes had begun to end it
 	case p.exit() == nil:
 		return true // none of its code has failed
-	case isDisruptionReason(p.Status.Reason) && !p.wasOverItsLimit() && (!before || !p.codeHasEnded()): // otherwise only what ran on was ended
+	case p.hasDisruptionReason() && (!before || !p.codeHasEnded()): // otherwise only what ran on was ended
 		return true
 	default:
 		return p.DeletionTimestamp != nil && !p.failedByItself()
@@ -73,13 +78,12 @@ func (p Pod) wasOverItsLimit() bool {
 	return p.Status.Reason == "Evicted" && p.Status.Phase == corev1.PodFailed && disruptionTarget(p.Pod) == nil && p.HasStarted()
 }
 
-// evictionTakes is the longest time between the ends of two containers that a kubelet tells to stop because their pod went over a limit of its own. It
-// gives the pod one second, and each container at least two more. Source: immediateEvictionGracePeriodSeconds and minimumGracePeriodInSeconds in
-// pkg/kubelet of Kubernetes.
+// evictionTakes is how long the containers of a pod may take to end that is evicted for a limit of its own. The kubelet gives the pod one second, and
+// each container at least two more. Source: the eviction manager in pkg/kubelet of Kubernetes.
 const evictionTakes = 5 * time.Second
 
-// endedByLimit reports whether the kubelet evicted the pod because it went over a limit of its own, and the code that decides had not ended before. No
-// field says when the eviction began. But if something ran on for longer than an eviction takes, the code had ended by itself.
+// endedByLimit reports whether the kubelet evicted the pod for a limit of its own, and the code that decides had not ended before. No field says when
+// the eviction began. But if something ran on for longer than an eviction takes, the code had ended by itself.
 func (p Pod) endedByLimit() bool {
 	decided := p.DecidedAt()
 	hadEnded := !decided.IsZero() && !p.isUnknown() && p.codeHasEnded() && p.ranOn(decided.Add(evictionTakes))
