@@ -37,6 +37,8 @@ func lossOf(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roster
 		l.anew = true
 	case v.Course != verdict.Succeed:
 		return l
+	default:
+		l.beganAt = time.Time{} // it trained until now
 	}
 	if l.ranSince = draft.TrainsSince(); l.ranSince.IsZero() {
 		l.ranSince, _ = runTogetherSince(job, draft.Ledger, replicas, recorded.endedPods())
