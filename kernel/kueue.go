@@ -48,8 +48,8 @@ func waitsForKueue(f facts) verdict.Verdict {
 	return waiting(f, *in, s)
 }
 
-// withoutFlavor says that pods of a type are missing, because the operator cannot read a resource flavor in which the type was admitted, or it does not
-// exist. It is "" if none are. What runs goes on, and its ends are recorded as ever.
+// withoutFlavor says that pods of a type are missing for want of a resource flavor in which the type was admitted; "" if none are. The flavor does not
+// exist, or the operator may not read it. What runs goes on, and its ends are recorded as ever.
 func withoutFlavor(k Kueue, l *ledger.Ledger, replicas *roster.Roster) string {
 	in, s := l.Kueue(), kueue.Read(k.Workload)
 	if in == nil {

@@ -37,6 +37,8 @@ func lossOf(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roster
 		l.anew = true
 	case v.Course != verdict.Succeed:
 		return l
+	default:
+		l.beganAt = time.Time{} // it trained until now
 	}
 	if l.ranSince = draft.TrainsSince(); l.ranSince.IsZero() {
 		l.ranSince, _ = runTogetherSince(job, draft.Ledger, replicas, recorded.endedPods())
@@ -52,18 +54,22 @@ func firstLost(l *ledger.Ledger, recorded *outcomes) (first *end, at time.Time) 
 		return nil, time.Time{}
 	}
 	for _, e := range recorded.ended {
-		again := e.hasSucceeded()
-		if e.account.Auxiliary || again && !l.RestartsTogether() {
+		if e.account.Auxiliary || e.hasSucceeded() && !l.RestartsTogether() {
 			continue
 		}
-		if ended := trainedUntil(e); !ended.IsZero() && (at.IsZero() || ended.Before(at)) {
+		if ended := trainedUntil(e); at.IsZero() || !ended.IsZero() && ended.Before(at) {
 			at = ended
 		}
-		if !again && (first == nil || first.isExcused && !e.isExcused) {
+		if saysMore(e, first) {
 			first = e
 		}
 	}
 	return first, at
+}
+
+// saysMore reports whether an end says why code ended, and another does not; nil stands for none.
+func saysMore(e, than *end) bool {
+	return !e.hasSucceeded() && (than == nil || than.isExcused && !e.isExcused)
 }
 
 // trainedUntil returns when code stopped training; zero if unknown.
