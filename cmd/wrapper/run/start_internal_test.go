@@ -17,7 +17,7 @@ func TestOnlyAnAttemptThatHasRunBeginsAgain(t *testing.T) {
 		dir, stderr := t.TempDir(), os.Stderr
 		log, err := os.Create(filepath.Join(dir, "log"))
 		require.NoError(t, err)
-		defer log.Close()
+		t.Cleanup(func() { _ = log.Close() })
 		w := &wrapper{options: options{command: []string{filepath.Join(dir, "missing")}}, stateFile: filepath.Join(dir, "run"), mustRunAgain: true}
 		os.Stderr = log
 		w.start(inplace.Order{Attempt: attempt, Go: attempt})
