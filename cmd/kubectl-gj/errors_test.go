@@ -1,8 +1,12 @@
 package main_test
 
 import (
+	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -43,5 +47,20 @@ func TestWhatIsWrongIsSaidInPlainWords(t *testing.T) {
 		require.ErrorContains(t, err, want.text, line)
 		require.True(t, strings.HasPrefix(err.Error(), want.text), "%s: %v", line, err)
 		require.Equal(t, want.code, exit.Code(err), line)
+	}
+}
+
+// What client-go takes where nobody names a cluster may also be named: kubectl proxy listens there.
+func TestAClusterOnThisMachineIsOne(t *testing.T) {
+	const config = `{apiVersion: v1, kind: Config, current-context: here, contexts: [{name: here, context: {cluster: here}}], clusters: [{name: here, cluster: {server: "http://localhost:8080"}}]}`
+	file := filepath.Join(t.TempDir(), "config")
+	require.NoError(t, os.WriteFile(file, []byte(config), 0o600))
+	t.Setenv("KUBECONFIG", file)
+	program := verbs.New(genericiooptions.NewTestIOStreamsDiscard())
+	program.SetArgs([]string{"list", "--request-timeout=1s"})
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if err := program.ExecuteContext(ctx); err != nil { // nobody may listen
+		require.NotContains(t, err.Error(), "there is no kubeconfig")
 	}
 }

@@ -91,6 +91,12 @@ func TestFlagsAboutKubeflowNeedKubeflow(t *testing.T) {
 	}
 }
 
+// An admin would take two operators for one that works and one that waits.
+func TestALeaseIsNamedByOperatorsThatHoldIt(t *testing.T) {
+	require.Contains(t, saidWithoutCluster(t, "--leader-elect-namespace=a"), "manager: --leader-elect-namespace=a has no effect without --leader-elect")
+	require.NotContains(t, saidWithoutCluster(t, "--leader-elect-namespace=a", "--leader-elect"), "has no effect")
+}
+
 // Go's flags end at the first word that is none: an operator that was to serve one namespace would serve all.
 func TestWordsThatAreNoFlagsAreRefused(t *testing.T) {
 	require.Contains(t, saidWithoutCluster(t, "--leader-elect", "true", "--namespaces=a"), `manager: argument "true" is no flag, and flags behind it would have no effect`)

@@ -2,6 +2,7 @@
 package verbs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -119,7 +120,7 @@ func (p *program) connect() (*session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the kubeconfig: %w", err)
 	}
-	if config.Host == clientcmd.ClusterDefaults.Server && *p.flags.APIServer == "" { // what client-go takes where nobody says which cluster
+	if !p.namesCluster(config.Host) {
 		return nil, errors.New("there is no kubeconfig, or it names no cluster: set KUBECONFIG, or give --kubeconfig")
 	}
 	config.QPS = -1 // the apiserver has its own limits
@@ -136,6 +137,19 @@ func (p *program) connect() (*session, error) {
 		return nil, fmt.Errorf("reach the cluster: %w", err)
 	}
 	return &session{c, config, namespace}, nil
+}
+
+// namesCluster reports whether somebody says which cluster this is. Else it is that of client-go, which a kubeconfig may name, too.
+func (p *program) namesCluster(host string) bool {
+	if host != clientcmd.ClusterDefaults.Server || *p.flags.APIServer != "" || os.Getenv("KUBERNETES_MASTER") != "" {
+		return true
+	}
+	raw, err := p.flags.ToRawKubeConfigLoader().RawConfig()
+	name := *p.flags.ClusterName
+	if at := raw.Contexts[cmp.Or(*p.flags.Context, raw.CurrentContext)]; name == "" && at != nil {
+		name = at.Cluster
+	}
+	return err == nil && raw.Clusters[name] != nil
 }
 
 // newScheme knows all kinds.

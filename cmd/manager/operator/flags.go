@@ -74,7 +74,15 @@ func parseFlags() config {
 
 // check says what is wrong with the flags together.
 func (c *config) check() error {
-	return errors.Join(c.lease.check(), c.checkKubeflow(), c.checkArguments())
+	return errors.Join(c.lease.check(), c.checkLeaseNamespace(), c.checkKubeflow(), c.checkArguments())
+}
+
+// checkLeaseNamespace refuses a lease that nobody would hold: of several operators, all would work.
+func (c *config) checkLeaseNamespace() error {
+	if c.leaseNamespace == "" || c.leaderElect {
+		return nil
+	}
+	return fmt.Errorf("--leader-elect-namespace=%s has no effect without --leader-elect: give that, too, or leave it out", c.leaseNamespace)
 }
 
 // checkArguments refuses what is no flag. Flags behind it would have no effect: those behind "--leader-elect true", for example.

@@ -119,6 +119,9 @@ func (w *wrapper) loop() int {
 		w.nameStragglers()
 		w.rejectUnconfirmedOrder()
 		w.attendDeveloper()
+		if w.over { // nothing is heard any more, an order least of all
+			return w.exitCode
+		}
 		select {
 		case <-tick.C:
 		case <-w.stop.timer:
@@ -166,7 +169,7 @@ func (w *wrapper) hasYetToRun(o inplace.Order) bool {
 // start runs the command for an attempt. The wrapper first saves the attempt in its memory. It runs the command twice for one attempt only if a
 // developer asks for that.
 func (w *wrapper) start(o inplace.Order) {
-	if w.mustRunAgain {
+	if w.mustRunAgain && o.Attempt == w.Ran {
 		w.say("attempt %d begins again, as a developer has asked", o.Attempt)
 	}
 	w.Ran, w.Developed, w.mustRunAgain = o.Attempt, w.Developed || w.mustRunAgain, false

@@ -106,8 +106,8 @@ class Client:
     def create(self, manifest: Mapping[str, Any]) -> Job:
         """Creates a job from a manifest: of your own, or one of `genericjob.manifest` that you have edited.
 
-        A cluster that does not answer is asked again, for ten seconds. The job is created once: that its name is taken is a success only
-        if this call has taken it.
+        A cluster that does not answer is asked again, for ten seconds. The job is created once: where an answer was lost, the next may be
+        that its name is taken, which is a success only if this call has taken it.
         """
         kind = manifest.get("kind")
         if kind not in PLURALS:

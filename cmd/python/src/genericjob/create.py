@@ -7,25 +7,23 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from .errors import Error, NotFound, Refused, Unreachable
+from .errors import Error, Unreachable
 from .objects import Object
 from .patience import Patience, may_pass
 from .wire import GROUP, Api
 
 SECONDS = 10.0
-"""How long a create is tried again."""
+"""How long a create is tried again, and how long the job is looked for after that."""
 
 CREATED_BY = f"{GROUP}/created-by"
 """The annotation that tells a job which one call has created from one of the same name that somebody else has."""
-
-_CONFLICT = 409
 
 
 def create(api: Api, kind: str, manifest: Mapping[str, Any]) -> Object:
     """Creates a job, and returns it as the cluster has it.
 
-    An apiserver may have created it although its answer does not come. So the same job is sent again: if its name is taken then, and by
-    the annotation it is this one, that was the answer. A name that the cluster makes, by generateName, is sent once.
+    An apiserver may have created it although its answer does not come. So the same job is sent again. Whatever is answered then, a job of
+    this name that is this one by its annotation is what was asked for. A name that the cluster makes, by generateName, is sent once.
     """
     metadata = manifest.get("metadata") or {}
     mark = f"python-{secrets.token_hex(8)}"
@@ -38,25 +36,26 @@ def create(api: Api, kind: str, manifest: Mapping[str, Any]) -> Object:
         try:
             return api.call("POST", api.jobs(kind), body, query)
         except Error as e:
-            if doubted and isinstance(e, Refused) and e.status == _CONFLICT and (have := _ours(api, kind, metadata["name"], mark)):
-                return have
             doubted = doubted or may_pass(e)
             raise
 
-    if not metadata.get("name"):
+    name = metadata.get("name")
+    if not name:
         return send()
     try:
         return Patience(time.monotonic() + SECONDS).keep_trying(send)
     except Error as e:
+        if doubted and (have := _ours(api, kind, name, mark)):
+            return have
         if not may_pass(e):
             raise
-        raise Unreachable(f"{e}. Perhaps {kind} {metadata['name']} was created: ask for it once the cluster answers") from e
+        raise Unreachable(f"{e}. Perhaps {kind} {name} was created: ask for it once the cluster answers") from e
 
 
 def _ours(api: Api, kind: str, name: str, mark: str) -> Object | None:
-    """The job of a name, if it is the one with this mark."""
+    """The job of a name, if it can be read, and is the one with this mark."""
     try:
         have = api.patient(Patience(time.monotonic() + SECONDS)).call("GET", api.jobs(kind, name))
-    except NotFound:
+    except Error:
         return None
     return have if have["metadata"].get("annotations", {}).get(CREATED_BY) == mark else None

@@ -110,6 +110,12 @@ class Api:
             if rest:
                 yield rest.decode("utf-8", "replace")
 
+    def _retries(self, method: str) -> urllib3.Retry:
+        """A connection that breaks may have brought a call: what it asks for is done once. What has an answer, whatever it is, is over."""
+        again = 0 if self.patience else 2
+        read = again if method == "GET" else 0
+        return urllib3.Retry(again, read=read, redirect=0, status=0, backoff_factor=0.2, respect_retry_after_header=False)
+
     @contextlib.contextmanager
     def _request(
         self, method: str, path: str, data: bytes | None, query: Mapping[str, object] | None, content: str, *, quiet: float
@@ -128,7 +134,7 @@ class Api:
                 headers=headers,
                 preload_content=False,
                 timeout=urllib3.Timeout(connect=patience.bound(10), read=patience.bound(quiet)),
-                retries=urllib3.Retry(0 if self.patience else 2, redirect=0, status=0, backoff_factor=0.2),
+                retries=self._retries(method),
             )
             try:
                 if response.status >= 400:
