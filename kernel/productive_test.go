@@ -61,3 +61,28 @@ func TestTheEndOfAnInitContainerBeginsNoLoss(t *testing.T) {
 	require.Equal(t, v1beta1.TimeLostToDisruption, open(job))
 	require.Equal(t, kt.At(60*minute), job.Status.Time.Open.Since.Time)
 }
+
+// The others go on after a failure that is final, so it interrupts nothing: neither the time nor their life. Nor does it if the operator sees it only
+// with the next failure.
+func TestAFailureForGoodBeginsNoLossIfTheOthersGoOn(t *testing.T) {
+	rules := []kt.JobOption{success(v1beta1.FinishRule{"worker": nil}), failure(v1beta1.FinishRule{"worker": nil})}
+	for name, scope := range map[string]kt.JobOption{"scope Job": kt.JobScope, "scope Replica": func(*v1beta1.GenericJob) {}} {
+		for how, isSeen := range map[string]bool{"one by one": true, "together": false} {
+			t.Run(name+", "+how, func(t *testing.T) {
+				job := kt.Job(append(rules, scope, kt.BackoffLimit(9), kt.Type("worker", 2), kt.Type("eval", 1, kt.Policy(v1beta1.RestartNever, -1)), kt.Begun)...)
+				job.Status.Ledger = []v1beta1.TaskLedger{{Type: "worker", Replicas: []v1beta1.RankRecord{{Rank: 1, Streak: 3}}}}
+				both := kt.Pods(job, "worker", 2, startedAt(0))
+				job = look(t, job, minute, append(both, kt.Pod(job, "eval", 0, startedAt(0)))...)
+				failed := kt.Pod(job, "eval", 0, failedAt(0, 2*minute))
+				if isSeen {
+					job = look(t, job, 3*minute, append(both, failed)...)
+				}
+				job = look(t, job, 30*minute, both[0], kt.Pod(job, "worker", 1, failedAt(0, 29*minute)), failed)
+				require.Equal(t, v1beta1.TimeLostToRestart, open(job))
+				require.Equal(t, kt.At(29*minute), job.Status.Time.Open.Since.Time)
+				require.EqualValues(t, 1, ledger(job.Status, "worker").Replicas[0].Streak)
+				require.Equal(t, both[1].Name, job.Status.History.Entries[0].Pod)
+			})
+		}
+	}
+}
