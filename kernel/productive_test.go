@@ -2,6 +2,7 @@ package kernel_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -81,8 +82,28 @@ func TestAFailureForGoodBeginsNoLossIfTheOthersGoOn(t *testing.T) {
 				require.Equal(t, v1beta1.TimeLostToRestart, open(job))
 				require.Equal(t, kt.At(29*minute), job.Status.Time.Open.Since.Time)
 				require.EqualValues(t, 1, ledger(job.Status, "worker").Replicas[0].Streak)
-				require.Equal(t, both[1].Name, job.Status.History.Entries[0].Pod)
 			})
 		}
+	}
+}
+
+// A pod never gets its image, and is evicted at last. Its init container ended before the others began to train, and says nothing of when that ended.
+func TestTheInitContainerOfAPodThatHasNotStartedEndsNoLife(t *testing.T) {
+	l := livesOf(t, 3, kt.JobScope, minMember(2))
+	l.job.Spec.ReplicaSpecs[0].Template.Spec.InitContainers = []corev1.Container{{Name: "prepare", Image: "image"}}
+	l.starts(0, 1).starts(1, 1).sees(2)
+	for code, want := range map[int32]time.Duration{0: 60 * minute, 1: 59 * minute} { // an init container that fails does say when
+		l := &living{t, l.job, map[int]*corev1.Pod{0: l.pods[0], 1: l.pods[1]}}
+		l.pods[2] = kt.Pod(l.job, "worker", 2, kt.FailedWithout("Evicted"), kt.Disrupted, func(p *corev1.Pod) {
+			prepared := &corev1.ContainerStateTerminated{ExitCode: code, FinishedAt: metav1.NewTime(kt.At(10 * second))}
+			if code != 0 {
+				prepared.FinishedAt = metav1.NewTime(kt.At(want))
+			}
+			p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "prepare", State: corev1.ContainerState{Terminated: prepared}}}
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}}}
+		})
+		l.sees(60)
+		require.EqualValues(t, 1, l.streak())
+		require.Equal(t, kt.At(want), l.job.Status.Time.Open.Since.Time)
 	}
 }
