@@ -25,18 +25,18 @@ func (a *acting) runsInVain(t *roster.Type, pod podstate.Pod) bool {
 }
 
 // untilServedFail returns how long to wait before auxiliary replicas that were disrupted are replaced, in a job whose replicas restart together. Others
-// may be about to fail because they have lost them. Such a failure is excused only beside the disruption.
-func (o *outcomes) untilServedFail(l *ledger.Ledger, replicas *roster.Roster, now time.Time) time.Duration {
+// may be about to fail because they have lost them. Such a failure is excused only beside the disruption. The clock of a node may be ahead.
+func (o *outcomes) untilServedFail(l *ledger.Ledger, replicas *roster.Roster, now time.Time) (wait time.Duration) {
 	if !l.RestartsTogether() || replicas.UnfinishedWithPods() == 0 {
 		return 0
 	}
-	wait := time.Duration(0)
 	for _, e := range o.ended {
-		since := now.Sub(e.pod.EndedAt())
-		if !e.account.Auxiliary || e.countsAs != ledger.Disruption || since < 0 || since >= causeWithin {
+		if !e.account.Auxiliary {
 			return 0
 		}
-		wait = soonest(wait, causeWithin-since)
+		if since := now.Sub(e.pod.EndedAt()); e.countsAs == ledger.Disruption && since.Abs() < causeWithin {
+			wait = max(wait, causeWithin-since)
+		}
 	}
 	return wait
 }

@@ -164,6 +164,21 @@ func TestADisruptedAuxiliaryReplicaWaitsForThoseItServes(t *testing.T) {
 	d = plan(t, job, kt.At(time.Minute+4*time.Second), lost, kt.Pod(job, "worker", 0, kt.Running))
 	require.EqualValues(t, 1, d.Status.DisruptionCount)
 
+	ahead := kt.Pod(job, "store", 0, kt.ExitedAt(137, kt.At(time.Minute+2*time.Second)), kt.Disrupted)
+	for second, counted := range map[int]int32{0: 0, 1: 0, 5: 0, 6: 1} {
+		d = plan(t, job, kt.At(time.Minute+time.Duration(second)*time.Second), ahead, kt.Pod(job, "worker", 0, kt.Running))
+		require.Equal(t, counted, d.Status.DisruptionCount, "by the clock of its node it ends in two seconds")
+	}
+
+	stores := kt.Job(kt.JobScope, kt.Type("worker", 1), kt.Type("store", 3, auxiliary), kt.Begun)
+	three := []*corev1.Pod{
+		kt.Pod(stores, "store", 0, kt.ExitedAt(137, kt.At(time.Minute-4*time.Second)), kt.Disrupted),
+		kt.Pod(stores, "store", 1, kt.ExitedAt(137, kt.At(time.Minute)), kt.Disrupted), kt.Pod(stores, "store", 2, kt.ExitedAt(1, kt.At(time.Minute))),
+	}
+	d = plan(t, stores, kt.At(time.Minute), append(three, kt.Pod(stores, "worker", 0, kt.Running))...)
+	require.Zero(t, d.Status.DisruptionCount, "one of them was disrupted just now, whatever has ended the others")
+	require.Equal(t, 4*time.Second, d.RequeueAfter)
+
 	alone := kt.Job(kt.Type("worker", 1), kt.Type("store", 1, auxiliary), kt.Begun)
 	d = plan(t, alone, kt.At(time.Minute+time.Second), kt.Pod(alone, "store", 0, kt.ExitedAt(137, kt.At(time.Minute)), kt.Disrupted), kt.Pod(alone, "worker", 0, kt.Running))
 	require.EqualValues(t, 1, d.Status.DisruptionCount, "with scope Replica nobody is excused")

@@ -23,7 +23,7 @@ import (
 func livedFor(draft ledger.Draft, e *end, l *loss, now time.Time) time.Duration {
 	since, until := l.ranSince, l.beganAt
 	if !draft.RestartsTogether() || e.account.Auxiliary {
-		since, until = beganToRun(e.pod), trainedUntil(e)
+		since, until = beganToRun(e), trainedUntil(e)
 	}
 	switch {
 	case since.IsZero():
@@ -34,13 +34,17 @@ func livedFor(draft ledger.Draft, e *end, l *loss, now time.Time) time.Duration 
 	return max(0, until.Sub(since))
 }
 
-// beganToRun returns when the code of a pod started; zero if it did not. If the kubelet does not say when, it is since the kubelet had the pod.
-func beganToRun(p podstate.Pod) time.Time {
-	at, started := p.StartedAt()
-	if started && at.IsZero() && p.Status.StartTime != nil {
-		at = p.Status.StartTime.Time
+// beganToRun returns when the code of a replica started; zero if it did not. If the kubelet does not say when, it is since the kubelet had the pod. In
+// place, a container may have started before: it waits for its delay to end, or for the operator.
+func beganToRun(e *end) time.Time {
+	at, started := e.pod.StartedAt()
+	if !started {
+		return time.Time{}
 	}
-	return at
+	if at.IsZero() && e.pod.Status.StartTime != nil {
+		at = e.pod.Status.StartTime.Time
+	}
+	return latest(at, e.account.DelayedUntil(e.rank))
 }
 
 // runTogetherSince returns since when enough replicas run together, and whether they do. Ended are the pods that have ended in this reconcile, by

@@ -178,3 +178,13 @@ func TestAReplicaThatRestartsAloneHasALifeOfItsOwn(t *testing.T) {
 		}
 	}
 }
+
+// The operator was away. In place the kubelet has started the container again meanwhile, and the code waited in it: that is no part of its life.
+func TestCodeThatWaitsInItsPodDoesNotLiveYet(t *testing.T) {
+	job := kt.Job(kt.Type("worker", 1, kt.Policy(v1beta1.RestartOnFailure, -1)), kt.BackoffLimit(99), kt.InPlace, kt.Begun)
+	job.Status.Ledger = []v1beta1.TaskLedger{{Type: "worker", Replicas: []v1beta1.RankRecord{{Rank: 0, Streak: 1}}}}
+	l := (&living{t, job, map[int]*corev1.Pod{}}).starts(0, 0).fails(0, 1).sees(20)
+	require.EqualValues(t, 2, l.streak())
+	l.pods[0] = with([]*corev1.Pod{l.pods[0]}, goes(1, 0))[0]
+	require.EqualValues(t, 3, l.fails(0, 21).sees(21).streak(), "its container ran for 20 minutes, and its code for one")
+}

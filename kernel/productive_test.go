@@ -2,6 +2,7 @@ package kernel_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -60,4 +61,49 @@ func TestTheEndOfAnInitContainerBeginsNoLoss(t *testing.T) {
 	job = look(t, job, 60*minute, both[0], kt.Pod(job, "worker", 1, startedAt(10*second), withInit, kt.FailedWithout("NodeLost"), kt.Disrupted))
 	require.Equal(t, v1beta1.TimeLostToDisruption, open(job))
 	require.Equal(t, kt.At(60*minute), job.Status.Time.Open.Since.Time)
+}
+
+// The others go on after a failure that is final, so it interrupts nothing: neither the time nor their life. Nor does it if the operator sees it only
+// with the next failure.
+func TestAFailureForGoodBeginsNoLossIfTheOthersGoOn(t *testing.T) {
+	rules := []kt.JobOption{success(v1beta1.FinishRule{"worker": nil}), failure(v1beta1.FinishRule{"worker": nil})}
+	for name, scope := range map[string]kt.JobOption{"scope Job": kt.JobScope, "scope Replica": func(*v1beta1.GenericJob) {}} {
+		for how, isSeen := range map[string]bool{"one by one": true, "together": false} {
+			t.Run(name+", "+how, func(t *testing.T) {
+				job := kt.Job(append(rules, scope, kt.BackoffLimit(9), kt.Type("worker", 2), kt.Type("eval", 1, kt.Policy(v1beta1.RestartNever, -1)), kt.Begun)...)
+				job.Status.Ledger = []v1beta1.TaskLedger{{Type: "worker", Replicas: []v1beta1.RankRecord{{Rank: 1, Streak: 3}}}}
+				both := kt.Pods(job, "worker", 2, startedAt(0))
+				job = look(t, job, minute, append(both, kt.Pod(job, "eval", 0, startedAt(0)))...)
+				failed := kt.Pod(job, "eval", 0, failedAt(0, 2*minute))
+				if isSeen {
+					job = look(t, job, 3*minute, append(both, failed)...)
+				}
+				job = look(t, job, 30*minute, both[0], kt.Pod(job, "worker", 1, failedAt(0, 29*minute)), failed)
+				require.Equal(t, v1beta1.TimeLostToRestart, open(job))
+				require.Equal(t, kt.At(29*minute), job.Status.Time.Open.Since.Time)
+				require.EqualValues(t, 1, ledger(job.Status, "worker").Replicas[0].Streak)
+			})
+		}
+	}
+}
+
+// A pod never gets its image, and is evicted at last. Its init container ended before the others began to train, and says nothing of when that ended.
+func TestTheInitContainerOfAPodThatHasNotStartedEndsNoLife(t *testing.T) {
+	l := livesOf(t, 3, kt.JobScope, minMember(2))
+	l.job.Spec.ReplicaSpecs[0].Template.Spec.InitContainers = []corev1.Container{{Name: "prepare", Image: "image"}}
+	l.starts(0, 1).starts(1, 1).sees(2)
+	for code, want := range map[int32]time.Duration{0: 60 * minute, 1: 59 * minute} { // an init container that fails does say when
+		l := &living{t, l.job, map[int]*corev1.Pod{0: l.pods[0], 1: l.pods[1]}}
+		l.pods[2] = kt.Pod(l.job, "worker", 2, kt.FailedWithout("Evicted"), kt.Disrupted, func(p *corev1.Pod) {
+			prepared := &corev1.ContainerStateTerminated{ExitCode: code, FinishedAt: metav1.NewTime(kt.At(10 * second))}
+			if code != 0 {
+				prepared.FinishedAt = metav1.NewTime(kt.At(want))
+			}
+			p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "prepare", State: corev1.ContainerState{Terminated: prepared}}}
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}}}
+		})
+		l.sees(60)
+		require.EqualValues(t, 1, l.streak())
+		require.Equal(t, kt.At(want), l.job.Status.Time.Open.Since.Time)
+	}
 }

@@ -28,7 +28,7 @@ type loss struct {
 
 // lossOf finds the loss. It comes before applyVerdict writes restarts: after that nothing shows any more which replicas ran together.
 func lossOf(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roster, recorded *outcomes, v verdict.Verdict) (l loss) {
-	l.first, l.beganAt = firstLost(draft.Ledger, recorded)
+	l.first, l.beganAt = firstLost(draft.Ledger, recorded, v.ByFailure)
 	again := slices.ContainsFunc(recorded.allowedRestarts, func(e end) bool { return !e.account.Auxiliary })
 	switch {
 	case l.first != nil && v.Course != verdict.Succeed && (len(recorded.allowedRestarts) > 0 || v.ByFailure):
@@ -48,13 +48,15 @@ func lossOf(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roster
 }
 
 // firstLost returns the end that says why code ended, and when the first code ended. A failure that came because another replica was disrupted does
-// not say why, if there is another end. Nor does a success after which all begin again.
-func firstLost(l *ledger.Ledger, recorded *outcomes) (first *end, at time.Time) {
+// not say why, if there is another end. Nor does a success after which all begin again. After an end that is final the others go on, unless it fails
+// the job.
+func firstLost(l *ledger.Ledger, recorded *outcomes, failsJob bool) (first *end, at time.Time) {
 	if recorded.waitsFor > 0 {
 		return nil, time.Time{}
 	}
 	for _, e := range recorded.ended {
-		if e.account.Auxiliary || e.hasSucceeded() && !l.RestartsTogether() {
+		goesOn := !failsJob && e.account.HasFinished(e.rank) || e.hasSucceeded() && !l.RestartsTogether()
+		if e.account.Auxiliary || goesOn {
 			continue
 		}
 		if ended := trainedUntil(e); at.IsZero() || !ended.IsZero() && ended.Before(at) {

@@ -120,6 +120,14 @@ func restartDelay(streak int) time.Duration {
 	return min(firstDelay<<(streak-2), maxDelay)
 }
 
+// DelayedUntil returns until when the present start of a replica was delayed; zero if it was not.
+func (a *Account) DelayedUntil(rank int) (at time.Time) {
+	if r := a.records[rank]; r != nil && r.NotBefore != nil {
+		at = r.NotBefore.Time
+	}
+	return at
+}
+
 // delayNext lengthens a replica's streak of short lives, or begins a new one, and sets the delay before its next pod.
 func (d Draft) delayNext(a *Account, r *v1beta1.RankRecord, as Count, lived time.Duration, now time.Time) {
 	members := d.streakOf(a, r)

@@ -1,6 +1,7 @@
 package podstate
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -36,10 +37,10 @@ func (p Pod) EndedAt() time.Time { return lastEnd(p.own()) }
 // long as that code has not ended, it is when the last init container finished.
 func (p Pod) DecidedAt() time.Time { return lastEnd(p.deciding()) }
 
-// CodeEndedAt returns DecidedAt, but zero if the containers have started, and nobody knows when the code ended. An init container had ended before.
+// CodeEndedAt returns DecidedAt, but zero if nobody knows when the code ended. An init container that has succeeded has not ended it.
 func (p Pod) CodeEndedAt() time.Time {
 	ends := p.deciding()
-	if _, started := p.StartedAt(); started {
+	if !slices.ContainsFunc(ends[1], hasFailed) {
 		ends[1] = nil
 	}
 	return lastEnd(ends)
