@@ -189,3 +189,16 @@ func TestARefusedRestOfAnUpdateHoldsUpNoStatus(t *testing.T) {
 	}
 	require.Empty(t, m.told.Events, "nothing is undone")
 }
+
+// The pause leaves the rest of the spec as it is. If that were called compiled, somebody's deadline would act, and no update brings the job back.
+func TestAPauseHasNoEditOfTheGenericJobAct(t *testing.T) {
+	edited := ofEarlier()
+	framework.AnnotateCompiled(edited, 1)
+	edited.Generation, edited.Spec.ActiveDeadlineSeconds = 2, new(int64(1))
+	m := newAnnotating(t, edited)
+	paused := framework.Program{Spec: v1beta1.GenericJobSpec{RunMode: &v1beta1.RunMode{Pause: &v1beta1.PauseMode{Enabled: true}}}}
+	_, err := m.update(t.Context(), m.owner, m.read(t), paused)
+	require.NoError(t, err)
+	require.True(t, m.read(t).Spec.RunMode.Pauses())
+	require.Nil(t, m.read(t).Spec.ActiveDeadlineSeconds)
+}
