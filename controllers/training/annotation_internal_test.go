@@ -202,3 +202,17 @@ func TestAPauseHasNoEditOfTheGenericJobAct(t *testing.T) {
 	require.True(t, m.read(t).Spec.RunMode.Pauses())
 	require.Nil(t, m.read(t).Spec.ActiveDeadlineSeconds)
 }
+
+// An earlier version of the operator writes the generation alone.
+func TestNumbersOfReplicasThatAreMissingAreAnnotatedToo(t *testing.T) {
+	have := ofEarlier()
+	framework.AnnotateCompiled(have, 1)
+	delete(have.Annotations, v1beta1.AnnotationCompiledReplicas)
+	m := newAnnotating(t, have)
+	for range 2 {
+		_, err := m.reconcileUnchanged(t.Context(), m.owner, m.read(t), framework.Program{})
+		require.NoError(t, err)
+		require.NotEmpty(t, m.read(t).Annotations[v1beta1.AnnotationCompiledReplicas])
+	}
+	require.Equal(t, 1, m.updates)
+}
