@@ -212,9 +212,8 @@ func (r *Reconciler) update(ctx context.Context, job client.Object, have *v1beta
 	switch {
 	case err == nil:
 		r.reportUndone(job, have)
-		out := r.mirrorOf(job, have, false)
-		out.events = Warnings(program)
-		return out, nil
+		r.warn(ctx, job, program)
+		return r.mirrorOf(job, have, false), nil
 	case calls.Outdated(err):
 		return showing{requeueAfter: calls.RetrySoon}, nil
 	case calls.Invalid(err), calls.TooLarge(err):
