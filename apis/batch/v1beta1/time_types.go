@@ -42,7 +42,8 @@ type TimeShares struct {
 	// queued is the time without admission by the job's queue, or without the objects of its gang scheduler.
 	// +optional
 	Queued int64 `json:"queued,omitempty"`
-	// starting is the time until enough replicas ran: at the beginning, after a pause or a queue, and after a success with which all begin again.
+	// starting is the time until enough replicas ran, at the beginning and after a pause or a queue. So it is after a success with which all begin
+	// again.
 	// +optional
 	Starting int64 `json:"starting,omitempty"`
 	// productive is the time in which the job trained: enough replicas ran, all that had not finished, or minMember.
