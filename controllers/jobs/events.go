@@ -12,8 +12,8 @@ import (
 	"github.com/genericjob/genericjob/controllers/announce"
 	"github.com/genericjob/genericjob/controllers/calls"
 	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/status"
-	"github.com/genericjob/genericjob/translators/framework"
 )
 
 // maxReplaced is how many of the replicas that one reconcile replaces get an event each. One more event tells of all others: the loss of a node must
@@ -24,7 +24,7 @@ const maxReplaced = 10
 // phases are left out then: the training job's own reconciler has these.
 func (r *Reconciler) announce(job *v1beta1.GenericJob, list []kernel.Event) {
 	list = bounded(list)
-	owner := framework.TrainingJob(job)
+	owner := spec.TrainingJob(job)
 	if owner == nil {
 		announce.Events(r.Recorder, job, list)
 		return

@@ -195,9 +195,8 @@ func (r *Reconciler) reconcileUnchanged(ctx context.Context, job client.Object, 
 // the apiserver refuses waits for a pause.
 func (r *Reconciler) update(ctx context.Context, job client.Object, have *v1beta1.GenericJob, program framework.Program) (showing, error) {
 	want := have.DeepCopy()
-	if program.Spec.RunMode.Pauses() && !have.Spec.RunMode.Pauses() {
-		// What else has changed waits for the pause, or the apiserver would refuse the pause along with it.
-		want.Spec = *framework.WithCompiledReplicas(have)
+	if _, edited := framework.IsEditedByOthers(have); program.Spec.RunMode.Pauses() && !have.Spec.RunMode.Pauses() && !edited {
+		// What else has changed waits for the pause, or the apiserver would refuse the pause along with it. What others have edited must not stay.
 		want.Spec.RunMode = program.Spec.RunMode
 	} else {
 		if err := r.ensureData(ctx, job, program.Data); err != nil {
@@ -213,9 +212,8 @@ func (r *Reconciler) update(ctx context.Context, job client.Object, have *v1beta
 	switch {
 	case err == nil:
 		r.reportUndone(job, have)
-		out := r.mirrorOf(job, have, false)
-		out.events = Warnings(program)
-		return out, nil
+		r.warn(ctx, job, program)
+		return r.mirrorOf(job, have, false), nil
 	case calls.Outdated(err):
 		return showing{requeueAfter: calls.RetrySoon}, nil
 	case calls.Invalid(err), calls.TooLarge(err):

@@ -51,15 +51,6 @@ func WithCompiledReplicas(job *v1beta1.GenericJob) *v1beta1.GenericJobSpec {
 	return spec
 }
 
-// TrainingJob returns the training job that a GenericJob was compiled from; nil if there is none. Anything else may control a job, too, such as a
-// workflow of which the job is a step.
-func TrainingJob(job *v1beta1.GenericJob) *metav1.OwnerReference {
-	if job.Annotations[v1beta1.AnnotationCompiledGeneration] == "" {
-		return nil
-	}
-	return metav1.GetControllerOf(job)
-}
-
 // IsEditedByOthers reports whether somebody else has changed the spec of a GenericJob since it was compiled. It returns the generation that was
 // compiled.
 func IsEditedByOthers(job *v1beta1.GenericJob) (compiled int64, edited bool) {
