@@ -20,11 +20,7 @@ class Error(Exception):
 
 
 class Unreachable(Error):
-    """The cluster cannot be reached. `lasts` says that it is no use to ask again, as where its certificate is not accepted."""
-
-    def __init__(self, message: str, lasts: bool = False) -> None:
-        super().__init__(message)
-        self.lasts = lasts
+    """The cluster cannot be reached."""
 
 
 class Refused(Error):
