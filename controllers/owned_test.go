@@ -74,7 +74,7 @@ func TestAGenericJobOfAnEarlierVersionIsProtectedToo(t *testing.T) {
 	stop()
 	c.until("nothing says what was compiled", func() bool {
 		have := c.job("earlier")
-		delete(have.Annotations, v1beta1.AnnotationCompiledGeneration)
+		have.Annotations = nil
 		return c.Update(c.ctx, have) == nil
 	})
 	c.operate(operation{})
@@ -124,7 +124,7 @@ func TestAGenericJobOfAnEarlierVersionGoesOnWhereItsAnnotationIsRefused(t *testi
 			stop()
 			c.until("nothing says what was compiled", func() bool {
 				have := c.job(name)
-				delete(have.Annotations, v1beta1.AnnotationCompiledGeneration)
+				have.Annotations = nil
 				return c.Update(c.ctx, have) == nil
 			})
 			n := &network{code: code}

@@ -42,6 +42,15 @@ func (s Settings) Avoiding(job *v1beta1.GenericJob) *v1beta1.GenericJob {
 // maxNodeMessage is how many bytes a message about what happened on a node may have.
 const maxNodeMessage = 300
 
+// failureOn returns what the failure of code speaks against its node. Why is the sentence about it.
+func failureOn(f *v1beta1.ReplicaFailure, why string) ledger.NodeFailure {
+	counted := nodeFailure(f.Node, v1beta1.AvoidFailed, why)
+	if f.Time != nil {
+		counted.Second = f.Time.Unix()
+	}
+	return counted
+}
+
 // nodeFailure returns what speaks against a node, with a message that fits.
 func nodeFailure(node string, reason v1beta1.AvoidReason, message string) ledger.NodeFailure {
 	return ledger.NodeFailure{Node: node, Reason: reason, Message: text.Cut(message, maxNodeMessage)}
@@ -115,18 +124,29 @@ func (p *planning) addFirstFailure() (counted failureNode) {
 	if !spec.Avoidance(p.Job).Counts {
 		return counted
 	}
-	first := firstOf(p.recorded.ended)
+	first := firstOf(p.ofIncident())
 	if first == nil || !p.incident.IsNew() {
 		return counted
 	}
 	counted.isNew = true
-	if record := first.pod.Failure(); isFailure(first) && record.Follows == "" {
-		counted.failure = nodeFailure(record.Node, v1beta1.AvoidFailed, first.pod.FailureSentence())
+	if record := first.pod.Failure(); p.mayBeOfNode(first) && record.Follows == "" {
+		counted.failure = failureOn(&record, first.pod.FailureSentence())
 		p.draft.AddNodeFailure(counted.failure, p.Now)
 		record = first.pod.FailureWithCause()
 		p.avoidAtOnce(first.account.Type, &record)
 	}
 	return counted
+}
+
+// ofIncident returns the ends of this reconcile without failures of another incident than the present one.
+func (p *planning) ofIncident() []*end {
+	return slices.DeleteFunc(slices.Clone(p.recorded.ended), func(e *end) bool { return p.incident.Excludes(e.pod.Name) })
+}
+
+// mayBeOfNode reports whether an end may count for its node. It does not if it is a disruption, or belongs to an incident or a hang of which the
+// status knows the first failure.
+func (p *planning) mayBeOfNode(e *end) bool {
+	return isFailure(e) && !p.incident.Excludes(e.pod.Name) && !p.recorded.hang.includes(e)
 }
 
 // avoidAtOnce notes that this one failure is enough to avoid its node, if the rule of failurePolicy that matches it says so (elsewhere). It reports
@@ -139,7 +159,7 @@ func (p *planning) avoidAtOnce(replicaType string, f *v1beta1.ReplicaFailure) bo
 	if rule == nil || !rule.Elsewhere {
 		return false
 	}
-	p.draft.AvoidAtOnce(f.Node)
+	p.draft.AvoidAtOnce(failureOn(f, ""))
 	return true
 }
 
@@ -149,7 +169,7 @@ func (p *planning) correctNodeFailures() {
 	if p.Job.Status.CompletionTime != nil || !spec.Avoidance(p.Job).Counts {
 		return
 	}
-	before, now := p.failureNode.corrected(p.Job.Status.FirstFailure, p.first, p.recorded.ended)
+	before, now := p.correctedNode()
 	if now != before {
 		p.draft.RemoveNodeFailure(before)
 		p.draft.AddNodeFailure(now, p.Now)
@@ -173,26 +193,29 @@ func typeOf(replicas *roster.Roster, pod string) string {
 	return ""
 }
 
-// corrected returns the failure that was counted for its node, and the one that counts by what is known now. A stored first failure may have been a
+// correctedNode returns the failure that was counted for its node, and the one that counts by what is known now. A stored first failure may have been a
 // disruption, which was not counted. RemoveNodeFailure does not find such a one.
-func (s failureNode) corrected(stored, first *v1beta1.FirstFailure, ended []*end) (before, now ledger.NodeFailure) {
+func (p *planning) correctedNode() (before, now ledger.NodeFailure) {
+	stored, first := p.Job.Status.FirstFailure, p.first
 	isOther := first != nil && (stored == nil || first.Pod != stored.Pod || !first.Time.Equal(stored.Time))
 	switch {
-	case s.isNew && first != nil:
-		return s.failure, countedFor(first, ended)
+	case p.failureNode.isNew && first != nil:
+		return p.failureNode.failure, p.countedFor(first)
+	case isOther && stored != nil && stored.Follows == "":
+		return failureOn(&stored.ReplicaFailure, stored.Why), p.countedFor(first)
 	case isOther:
-		return countedFor(stored, nil), countedFor(first, ended)
+		return before, p.countedFor(first)
 	default:
 		return before, now
 	}
 }
 
-// countedFor returns what a first failure counts for; zero if it follows from the end of another replica, or is a disruption among some ends.
-func countedFor(f *v1beta1.FirstFailure, ended []*end) (counted ledger.NodeFailure) {
-	if f == nil || f.Follows != "" || slices.ContainsFunc(ended, func(e *end) bool { return e.pod.Name == f.Pod && !isFailure(e) }) {
+// countedFor returns what a first failure counts for; zero if it follows from the end of another replica, or its end counts for no node.
+func (p *planning) countedFor(f *v1beta1.FirstFailure) (counted ledger.NodeFailure) {
+	if f.Follows != "" || slices.ContainsFunc(p.recorded.ended, func(e *end) bool { return e.pod.Name == f.Pod && !p.mayBeOfNode(e) }) {
 		return counted
 	}
-	return nodeFailure(f.Node, v1beta1.AvoidFailed, f.Why)
+	return failureOn(&f.ReplicaFailure, f.Why)
 }
 
 // replacePodsOnBadNodes replaces pods on avoided nodes, of replicas that wait at the barrier to begin again in their pods.

@@ -13,7 +13,7 @@ import (
 // came earlier stays final: what one reconcile sees together has the same result as what several see one by one. If a rule fails the job by an end
 // of that second, that end stays final, too.
 //
-// It judges copies. What joinCountedHang changes is in pending and final, and not in ended. There an end in a counted hang is still a failure, and
+// It decides about copies. What joinCountedHang changes is in pending and final, and not in ended. There an end in a counted hang is still a failure, and
 // may be the first one.
 func applyLimits(draft ledger.Draft, ended []*end, h hang) (pending, final []end) {
 	budget := draft.SharedRestartsLeft()
@@ -42,7 +42,7 @@ func applyLimits(draft ledger.Draft, ended []*end, h hang) (pending, final []end
 func restartTogether(pending, final []end) (one, left []end) {
 	first := slices.IndexFunc(pending, func(e end) bool { return e.isCounted() || e.countsAs == ledger.Excepted })
 	if first < 0 {
-		first = max(0, slices.IndexFunc(pending, func(e end) bool { return !e.isExcused })) // this one says what really happened
+		first = firstDisruption(pending)
 		return pending[first : first+1], final
 	}
 	left = slices.DeleteFunc(final, func(e end) bool {
@@ -50,6 +50,17 @@ func restartTogether(pending, final []end) (one, left []end) {
 		return later > 0 || later == 0 && !e.failsJob()
 	})
 	return pending[first : first+1], left
+}
+
+// firstDisruption returns the index of the disruption that restarts all. It is one that is not excused, if there is any: that says what really
+// happened. The disruption of an auxiliary replica is the last choice, because it restarts that one alone. What is excused because of it would be
+// counted later.
+func firstDisruption(pending []end) int {
+	restartsAll := func(e end) bool { return !e.account.Auxiliary }
+	if i := slices.IndexFunc(pending, func(e end) bool { return restartsAll(e) && !e.isExcused }); i >= 0 {
+		return i
+	}
+	return max(0, slices.IndexFunc(pending, restartsAll))
 }
 
 // failForGood writes into the ledger that replicas are not run again, and returns their failures.

@@ -68,6 +68,7 @@
 //	hang.go                   record                       hangs of several replicas                    hang_test.go
 //	history.go                apply                        why time was lost                            history_test.go
 //	kueue.go                  decide, act                  the queue of Kueue                           kueue_test.go
+//	lives.go                  decide, apply                for how long replicas have lived            lives_test.go
 //	misplaced_ranks.go        tell                         pods that Kueue has not placed by rank       kueue_order_test.go
 //	no_progress.go            record, tell, the caller     failures in a row without a newer step       no_progress_test.go
 //	order.go                  act                          orders of pods that restart in place         inplace_test.go

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
@@ -47,8 +46,8 @@ func successUnreachable(f facts) verdict.Verdict {
 	return f.fails(v1beta1.ReasonSuccessUnreachable, status.NoSuccessRuleCanHold)
 }
 
-// isCompiled reports whether the job belongs to another object, such as a training job. The author of that object knows of no rules.
-func (f facts) isCompiled() bool { return metav1.GetControllerOf(f.job) != nil }
+// isCompiled reports whether the job was compiled from a training job, whose author knows of no rules.
+func (f facts) isCompiled() bool { return spec.TrainingJob(f.job) != nil }
 
 // fails returns the verdict that the job fails because replicas failed. Rule is what to say of the rule; "" for nothing.
 func (f facts) fails(reason, rule string) verdict.Verdict {

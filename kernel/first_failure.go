@@ -14,7 +14,7 @@ import (
 // The first failure. This file says which of the ends that a reconcile records are failures. Package incident finds the first one among these, and
 // among ends that are reported later.
 //
-// Two decisions depend on which failure came first. With restartScope Job, rules of the failure policy judge the first one. Of several hangs, the
+// Two decisions depend on which failure came first. With restartScope Job, rules of the failure policy decide about the first one. Of several hangs, the
 // first is counted. Apart from these, no count depends on it.
 
 // causeWithin is how long to wait for the cause if all known failures follow from another replica's end. A process that has raised an exception

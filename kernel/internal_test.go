@@ -67,7 +67,7 @@ func TestAHangOfWhoHasFailedForGoodIsOver(t *testing.T) {
 		}}
 		d, err := ledger.Load(job)
 		require.NoError(t, err)
-		require.Equal(t, over, lastHang(job, d.Ledger).foundAt.IsZero(), failed)
+		require.Equal(t, over, lastHang(job, d.Ledger).counted.IsZero(), failed)
 	}
 }
 

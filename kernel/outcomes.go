@@ -19,15 +19,14 @@ type outcomes struct {
 	ended            []*end        // all replicas that ended, in the order of their ends; once they are counted, the first hang is before other hangs
 	newSuccesses     []*corev1.Pod // pods whose success no stored status has yet
 	successMayVanish bool          // one of these may be gone before its success is written: somebody deletes it, or has removed our finalizer
-	running          running       // the replicas that have not ended, in a job that does not train yet
 
-	// What the ends are judged by, before they are counted.
+	// By what is decided about the ends, before they are counted.
 	hang     hang          // the hang that the status knows: some of these ends may belong to it
 	furthest furthest      // how far the job had come
 	waitsFor time.Duration // how much longer they wait to be counted: meanwhile a kubelet may tell the end that they follow from
 
 	// What count makes of them.
-	allowedRestarts []end                     // the ends after which the limits allow a restart, as applyLimits has judged them
+	allowedRestarts []end                     // the ends after which the limits allow a restart, as applyLimits has changed them
 	toldInstead     *end                      // the first failure, if all replicas restart after a failure: it is told as their reason; nil otherwise
 	failures        []status.Failure          // of replicas that failed for good
 	failingRule     string                    // the rule of spec.failurePolicy that fails the job; "" if none does
@@ -48,7 +47,7 @@ func recordOutcomes(w World, draft ledger.Draft, replicas *roster.Roster) outcom
 	}
 	o.hang = lastHang(job, draft.Ledger)
 	o.furthest = furthestOf(w, replicas, o.ended)
-	if o.waitsFor = max(untilCause(job, replicas, o.ended, disturbed, now), o.untilStep(job, disturbed, now)); o.waitsFor == 0 {
+	if o.waitsFor = max(untilCause(job, replicas, o.ended, disturbed, now), o.untilStep(job, disturbed, now), o.untilServedFail(draft.Ledger, replicas, now)); o.waitsFor == 0 {
 		o.count(job, draft)
 	}
 	return o
@@ -56,17 +55,10 @@ func recordOutcomes(w World, draft ledger.Draft, replicas *roster.Roster) outcom
 
 // recordEnds records successes, and finds all other ends. It reports whether anything outside the job has ended code, or is about to.
 func (o *outcomes) recordEnds(draft ledger.Draft, replicas *roster.Roster) (disturbed bool) {
-	trains := draft.Trains()
 	for t, rank := range replicas.Replicas() {
 		pod := t.Pods[rank]
 		state, matters := podStateOf(replicas, t, rank)
-		if !matters {
-			continue
-		}
-		if state == podstate.Alive {
-			if !trains {
-				o.running.add(t, rank)
-			}
+		if !matters || state == podstate.Alive {
 			continue
 		}
 		e, isEnd := endOf(draft.Ledger, t, rank, state)
@@ -105,7 +97,7 @@ func (o *outcomes) count(job *v1beta1.GenericJob, draft ledger.Draft) {
 }
 
 // moveFirstFailureToFront has the first failure be the one that is told. It comes to the head of failures, or becomes the reason for the restart of
-// all replicas. But if a rule fails the job, the failure that it judged stays at the head.
+// all replicas. But if a rule fails the job, the failure about which it decided stays at the head.
 func (o *outcomes) moveFirstFailureToFront(whole bool) {
 	first := firstOf(o.ended)
 	if first == nil {
@@ -148,4 +140,16 @@ func forgetScaledDown(draft ledger.Draft, replicas *roster.Roster) {
 func (o *outcomes) noteSuccess(pod *corev1.Pod) {
 	o.newSuccesses = append(o.newSuccesses, pod)
 	o.successMayVanish = o.successMayVanish || pod.DeletionTimestamp != nil || !podstate.HasFinalizer(pod)
+}
+
+// endedPods returns the pods that have ended, by their names, as they were then. It is empty for a success: such a pod has not changed since.
+func (o *outcomes) endedPods() map[string]podstate.Pod {
+	pods := make(map[string]podstate.Pod, len(o.ended)+len(o.newSuccesses))
+	for _, pod := range o.newSuccesses {
+		pods[pod.Name] = podstate.Pod{}
+	}
+	for _, e := range o.ended {
+		pods[e.pod.Name] = e.pod
+	}
+	return pods
 }

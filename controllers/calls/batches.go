@@ -41,11 +41,15 @@ func (r *Refusals) due(actions []kernel.Action) []kernel.Action {
 // batchOf names the batch of an action. Once an action of a batch is accepted, the refused ones form a batch of their own. So actions that were never
 // refused do not wait for them, and they do not all begin at once.
 func (r *Refusals) batchOf(a kernel.Action) string {
-	batch := batchOf(a)
-	if r.batches[batch].opened && r.refused[idOf(a)] != nil {
-		return retryBatch(batch)
+	s := r.refused[idOf(a)]
+	switch {
+	case s == nil:
+		return batchOf(a)
+	case r.batches[s.batch].opened:
+		return retryBatch(s.batch)
+	default:
+		return s.batch
 	}
-	return batch
 }
 
 // retryBatch names the batch of actions that are tried again. If it is closed, the batch itself stays open; if that is closed, both are.
@@ -124,7 +128,7 @@ func (r *Refusals) fill() {
 		b.full = false
 		r.batches[name] = b
 	}
-	for name, n := range r.activeCreates() {
+	for name, n := range r.activeCreates(func(s *activeRefusal) string { return s.batch }) {
 		b := r.batches[name]
 		b.full = n >= maxActive && !b.opened
 		r.batches[name] = b
@@ -135,18 +139,18 @@ func (r *Refusals) fill() {
 // and not due yet are added, because they are planned in vain.
 func (r *Refusals) Plans(most int) int {
 	inVain := 0
-	for _, n := range r.activeCreates() {
+	for _, n := range r.activeCreates(func(s *activeRefusal) string { return s.Action.Type }) {
 		inVain = max(inVain, n)
 	}
 	return cmp.Or(most, mostActions) + inVain
 }
 
-// activeCreates returns how many refusals of creates are active, by batch.
-func (r *Refusals) activeCreates() map[string]int {
+// activeCreates returns how many refusals of creates are active, by what a function returns of each.
+func (r *Refusals) activeCreates(by func(*activeRefusal) string) map[string]int {
 	n := map[string]int{}
 	for _, s := range r.refused {
 		if s.Action.Verb.Creates() {
-			n[s.batch]++
+			n[by(s)]++
 		}
 	}
 	return n

@@ -30,6 +30,9 @@
 //
 // What does not pass by itself, as an exceeded quota, is told at once, and tried again after 1 s instead of 20 ms.
 //
+// A name that is taken is refused of one object alone. It neither closes the batch nor fills it. It is tried again in the batch of those that were
+// refused, three in a second.
+//
 // Begin with execute.go: it carries out the actions of one reconcile over a GenericJob. Then read refusals.go, what the package remembers of refused
 // actions.
 package calls

@@ -134,7 +134,8 @@ func (r *Refusals) holdsUp(tier int) bool {
 	return false
 }
 
-// note remembers what became of an action, and returns its error.
+// note remembers what became of an action, and returns its error if that says something of the others of its batch. A name that is taken does not:
+// the apiserver looks for the name after it has admitted the object. To be tried again, the action moves to the batch of those that were refused.
 func (r *Refusals) note(a kernel.Action, object string, err error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -153,12 +154,20 @@ func (r *Refusals) note(a kernel.Action, object string, err error) error {
 		s = &activeRefusal{since: now}
 		r.refused[id] = s
 	}
-	s.last, s.batch, s.fresh = now, batchOf(a), true
+	s.last, s.fresh = now, true
 	if s.last.Before(s.since) { // the clock was set back
 		s.since = s.last
 	}
 	s.Refusal, s.sure = refusalOf(a, err)
 	s.Object = object
+	before := s.batch
+	s.batch = batchOf(a)
+	if s.Reason == v1beta1.ReasonNameConflict {
+		s.batch = retryBatch(s.batch)
+		if s.batch != before {
+			return nil
+		}
+	}
 	return err
 }
 

@@ -17,7 +17,6 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
-	"github.com/genericjob/genericjob/controllers/announce"
 	"github.com/genericjob/genericjob/controllers/badnodes"
 	"github.com/genericjob/genericjob/controllers/calls"
 	"github.com/genericjob/genericjob/controllers/compact"
@@ -231,7 +230,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, w kernel.World, d kernel.D
 		err = r.Client.Status().Update(ctx, job)
 	}
 	if calls.TooLarge(err) {
-		announce.Events(r.Recorder, job, []kernel.Event{status.TooLarge(err.Error())})
+		r.announce(job, []kernel.Event{status.TooLarge(err.Error())})
 	}
 	if apierrors.IsConflict(err) {
 		r.Counts.CountStopped(calls.GVKGenericJob, metrics.ByConflict)

@@ -189,3 +189,30 @@ func TestARefusedRestOfAnUpdateHoldsUpNoStatus(t *testing.T) {
 	}
 	require.Empty(t, m.told.Events, "nothing is undone")
 }
+
+// The pause leaves the rest of the spec as it is. If that were called compiled, somebody's deadline would act, and no update brings the job back.
+func TestAPauseHasNoEditOfTheGenericJobAct(t *testing.T) {
+	edited := ofEarlier()
+	framework.AnnotateCompiled(edited, 1)
+	edited.Generation, edited.Spec.ActiveDeadlineSeconds = 2, new(int64(1))
+	m := newAnnotating(t, edited)
+	paused := framework.Program{Spec: v1beta1.GenericJobSpec{RunMode: &v1beta1.RunMode{Pause: &v1beta1.PauseMode{Enabled: true}}}}
+	_, err := m.update(t.Context(), m.owner, m.read(t), paused)
+	require.NoError(t, err)
+	require.True(t, m.read(t).Spec.RunMode.Pauses())
+	require.Nil(t, m.read(t).Spec.ActiveDeadlineSeconds)
+}
+
+// An earlier version of the operator writes the generation alone.
+func TestNumbersOfReplicasThatAreMissingAreAnnotatedToo(t *testing.T) {
+	have := ofEarlier()
+	framework.AnnotateCompiled(have, 1)
+	delete(have.Annotations, v1beta1.AnnotationCompiledReplicas)
+	m := newAnnotating(t, have)
+	for range 2 {
+		_, err := m.reconcileUnchanged(t.Context(), m.owner, m.read(t), framework.Program{})
+		require.NoError(t, err)
+		require.NotEmpty(t, m.read(t).Annotations[v1beta1.AnnotationCompiledReplicas])
+	}
+	require.Equal(t, 1, m.updates)
+}

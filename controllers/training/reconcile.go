@@ -194,27 +194,26 @@ func (r *Reconciler) reconcileUnchanged(ctx context.Context, job client.Object, 
 // update replaces the spec of the GenericJob, under its resourceVersion. The CEL rules of GenericJob say what may change while it runs. A change that
 // the apiserver refuses waits for a pause.
 func (r *Reconciler) update(ctx context.Context, job client.Object, have *v1beta1.GenericJob, program framework.Program) (showing, error) {
-	if err := r.ensureData(ctx, job, program.Data); err != nil {
-		return r.showRefusal(ctx, job, have, err)
-	}
-	if err := r.ensureKeysAgain(ctx, job, have, program); err != nil {
-		return r.showRefusal(ctx, job, have, err)
-	}
 	want := have.DeepCopy()
-	want.Spec = program.Spec
-	if program.Spec.RunMode.Pauses() && !have.Spec.RunMode.Pauses() {
-		// What else has changed waits for the pause, or the apiserver would refuse the pause along with it.
-		want.Spec = *have.Spec.DeepCopy()
+	if _, edited := framework.IsEditedByOthers(have); program.Spec.RunMode.Pauses() && !have.Spec.RunMode.Pauses() && !edited {
+		// What else has changed waits for the pause, or the apiserver would refuse the pause along with it. What others have edited must not stay.
 		want.Spec.RunMode = program.Spec.RunMode
+	} else {
+		if err := r.ensureData(ctx, job, program.Data); err != nil {
+			return r.showRefusal(ctx, job, have, err)
+		}
+		if err := r.ensureKeysAgain(ctx, job, have, program); err != nil {
+			return r.showRefusal(ctx, job, have, err)
+		}
+		want.Spec = program.Spec
 	}
 	framework.AnnotateCompiled(want, have.Generation+1)
 	err := r.Client.Update(ctx, want)
 	switch {
 	case err == nil:
 		r.reportUndone(job, have)
-		out := r.mirrorOf(job, have, false)
-		out.events = warnings(program)
-		return out, nil
+		r.warn(ctx, job, program)
+		return r.mirrorOf(job, have, false), nil
 	case calls.Outdated(err):
 		return showing{requeueAfter: calls.RetrySoon}, nil
 	case calls.Invalid(err), calls.TooLarge(err):

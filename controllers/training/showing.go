@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -185,7 +186,23 @@ func nameTakenMessage(have *v1beta1.GenericJob) string {
 		have.Namespace, have.Name, owner)
 }
 
-func warnings(program framework.Program) []kernel.Event {
+// warn tells of the warnings about a program that a write has just brought to the GenericJob. Those of one reason are one event: of events that differ
+// in their notes alone Kubernetes keeps one note.
+func (r *Reconciler) warn(ctx context.Context, job client.Object, program framework.Program) {
+	var list []kernel.Event
+	for _, e := range Warnings(program) {
+		if i := slices.IndexFunc(list, func(other kernel.Event) bool { return other.Reason == e.Reason }); i >= 0 {
+			list[i].Message += " " + e.Message
+		} else {
+			list = append(list, e)
+		}
+	}
+	announce.Warnings(ctx, list)
+	announce.Events(r.Recorder, job, list)
+}
+
+// Warnings returns what the operator warns of when it has compiled a job: what the translator found, and fields that have no effect.
+func Warnings(program framework.Program) []kernel.Event {
 	list := ignoredFields(program)
 	for _, w := range program.Warnings {
 		list = append(list, kernel.Event{Warning: true, Reason: w.Reason, Message: w.Message})

@@ -62,7 +62,7 @@ func isCompiledOtherwise(job client.Object, have *v1beta1.GenericJob) bool {
 // wait for a pause does not keep a job from being scaled. The job is blocked until the rest can be updated, too.
 func (r *Reconciler) updateAllowed(ctx context.Context, job client.Object, have *v1beta1.GenericJob, program framework.Program, refused error) (showing, error) {
 	want := have.DeepCopy()
-	want.Spec = untilPaused(&have.Spec, program)
+	want.Spec = untilPaused(framework.WithCompiledReplicas(have), program)
 	if !equality.Semantic.DeepEqual(want.Spec, have.Spec) {
 		framework.AnnotateCompiled(want, have.Generation+1)
 		switch err := r.Client.Update(ctx, want); {
@@ -82,6 +82,9 @@ func untilPaused(have *v1beta1.GenericJobSpec, program framework.Program) v1beta
 	wanted := &program.Spec
 	kept := *wanted.DeepCopy()
 	kept.ReplicaSpecs = nil
+	if !program.Elastic {
+		kept.Replicas = have.Replicas
+	}
 	for i := range have.ReplicaSpecs {
 		r := have.ReplicaSpecs[i].DeepCopy()
 		if at := slices.IndexFunc(wanted.ReplicaSpecs, func(w v1beta1.ReplicaSpec) bool { return w.Type == r.Type }); at >= 0 {

@@ -49,6 +49,7 @@ type record struct {
 	onNode     map[string]int        // ends of pods on each node
 	left       left                  // who must not come back to a node, by a rule
 	recovered  map[[2]time.Time]bool // recoveries that are over, by their beginning and end
+	lived      lived                 // for how long code has run
 	mayFail    bool                  // the API called an object invalid of which it had taken none before
 }
 
@@ -84,7 +85,7 @@ func (t *truth) violated(invariant, format string, args ...any) {
 func (t *truth) recordOf(uid types.UID) *record {
 	r := t.records[uid]
 	if r == nil {
-		r = &record{replicas: map[string]*replica{}, failedIn: map[int32]bool{}, endedIn: map[int32]bool{}, taken: map[string]bool{}, ready: map[string][]moment{}}
+		r = &record{replicas: map[string]*replica{}, failedIn: map[int32]bool{}, endedIn: map[int32]bool{}, taken: map[string]bool{}, ready: map[string][]moment{}, lived: newLived()}
 		t.records[uid] = r
 	}
 	return r

@@ -46,6 +46,7 @@ func FailureOf(pod podstate.Pod, why func() string) Failure {
 type Incident struct {
 	Inputs
 	recorded   []Failure             // its failures that this reconcile has recorded
+	excluded   map[string]bool       // pods of which it has recorded failures that are of an earlier incident
 	stored     *v1beta1.FirstFailure // the first failure, by the status; nil if the incident begins in this reconcile
 	jobAttempt int32                 // in which the code failed
 	runsSince  time.Time             // when the replica that failed first began to run again; zero if it has not
@@ -54,7 +55,7 @@ type Incident struct {
 }
 
 // Of returns the incident of the stored first failure. But if a failure that this reconcile has recorded does not belong to that, it returns a new
-// one.
+// one. What may be a cause of the stored one is left out of that: it is told too late.
 func Of(in Inputs, recorded []Failure) Incident {
 	s := &in.Job.Status
 	i := Incident{Inputs: in, recorded: recorded, stored: s.FirstFailure, jobAttempt: s.JobAttempt}
@@ -62,7 +63,7 @@ func Of(in Inputs, recorded []Failure) Incident {
 		i.runsSince = runsAgainSince(in.Roster, i.stored)
 	}
 	if slices.ContainsFunc(recorded, func(f Failure) bool { return !i.includes(&f) }) {
-		i.stored = nil
+		i.leaveStored()
 	}
 	for _, f := range recorded {
 		// Code that began later may be of a replica that is counted already, and has started anew since.
@@ -75,6 +76,23 @@ func Of(in Inputs, recorded []Failure) Incident {
 
 // IsNew reports whether the incident begins in this reconcile.
 func (i Incident) IsNew() bool { return i.stored == nil }
+
+// leaveStored makes it a new incident, without what may be a cause of the stored one. But if nothing else may be the cause of what is new, that stays.
+func (i *Incident) leaveStored() {
+	i.excluded = map[string]bool{}
+	hasCause := false
+	for _, f := range i.recorded {
+		i.excluded[f.Pod] = f.Follows == "" && f.Time != nil && i.includes(&f)
+		hasCause = hasCause || f.Follows == "" && !i.excluded[f.Pod]
+	}
+	if hasCause {
+		i.recorded = slices.DeleteFunc(slices.Clone(i.recorded), func(f Failure) bool { return i.excluded[f.Pod] })
+	}
+	i.stored = nil
+}
+
+// Excludes reports whether the failure that this reconcile has recorded of a pod is of an earlier incident.
+func (i Incident) Excludes(pod string) bool { return i.excluded[pod] }
 
 // restartsTogether reports whether all replicas restart together. The answer may change between Of and First, with the run mode.
 func (i Incident) restartsTogether() bool { return i.Ledger.RestartsTogether() }
@@ -116,7 +134,7 @@ func (i Incident) isRestarted() bool {
 }
 
 // belonging returns the failures that belong to the incident. If all replicas restart together, all failures of the attempt do. But a replica may
-// have failed for good long before: for such a failure the time decides. It was judged when it was recorded, so it cannot become the first one any
+// have failed for good long before: for such a failure the time decides. It was decided about when it was recorded, so it cannot become the first one any
 // more.
 func (i Incident) belonging(failures []Failure) (list []Failure) {
 	for _, f := range failures {

@@ -27,12 +27,19 @@ type NodeFailure struct {
 	Node    string
 	Reason  v1beta1.AvoidReason
 	Message string
+	Second  int64 // in which it came, by Unix; 0 if it is not known: then it counts from when it is noted
+}
+
+// time returns when it came, as far as is known by now.
+func (f NodeFailure) time(now time.Time) metav1.Time {
+	if f.Second == 0 {
+		return metav1.NewTime(now.Truncate(time.Second))
+	}
+	return metav1.Unix(f.Second, 0)
 }
 
 // AddNodeFailure notes something that speaks against a node. If there are too many nodes, it forgets the one whose last failure is the oldest.
-func (d Draft) AddNodeFailure(f NodeFailure, now time.Time) {
-	d.addNodeFailure(f, metav1.NewTime(now.Truncate(time.Second)))
-}
+func (d Draft) AddNodeFailure(f NodeFailure, now time.Time) { d.addNodeFailure(f, f.time(now)) }
 
 // addNodeFailure notes something that happened at a time. The node is told of by what happened last, which may be known already.
 func (d Draft) addNodeFailure(f NodeFailure, at metav1.Time) {
@@ -68,34 +75,55 @@ func (d Draft) addNodeFailure(f NodeFailure, at metav1.Time) {
 	}
 }
 
-// RemoveNodeFailure takes back the last failure on a node, because another failure came first. The node is then told of by what happened before.
-// RemoveNodeFailure does nothing if the node is not told of by this failure: that was never counted, or something else has happened since.
+// RemoveNodeFailure takes back the last failure of code on a node, because another failure came first. If the node is told of by it, it is then told
+// of by what happened before. The node may also have been lost since, or have turned pods away: then the second of the failure shows whether it was
+// counted. RemoveNodeFailure does nothing if it was not.
 func (d Draft) RemoveNodeFailure(f NodeFailure) {
 	i := d.failuresIndex(f.Node)
-	if i < 0 || d.nodeFailures[i].Reason != f.Reason || d.nodeFailures[i].Message != f.Message {
+	if i < 0 {
 		return
 	}
 	n := d.nodeFailures[i]
-	at := last(n)
+	told := n.Reason == f.Reason && n.Message == f.Message
+	at := timeIndex(n, f)
+	switch {
+	case !told && (n.Reason == f.Reason || at < 0):
+		return
+	case at < 0: // an earlier version of the operator has noted it
+		at = len(n.Times) - 1
+	}
+	if n.Enough.Equal(&n.Times[at]) {
+		n.Enough = nil
+	}
 	d.nodeFailures = d.others(f.Node)
-	if n.Times = n.Times[:len(n.Times)-1]; len(n.Times) > 0 {
+	if n.Times = slices.Delete(slices.Clone(n.Times), at, at+1); len(n.Times) == 0 {
+		return
+	}
+	if told {
 		n.Message = "" // an earlier version of the operator has not kept what happened before
-		if n.Enough.Equal(&metav1.Time{Time: at}) {
-			n.Enough = nil
-		}
 		if e := n.Earlier; e != nil {
 			n.Reason, n.Message, n.Enough, n.Earlier = e.Reason, e.Message, e.Enough, nil
 		}
-		d.nodeFailures = slices.Insert(d.nodeFailures, i, n)
+	}
+	d.nodeFailures = slices.Insert(d.nodeFailures, i, n)
+}
+
+// AvoidAtOnce notes that a failure of code on a node is enough by itself to avoid the node.
+func (d Draft) AvoidAtOnce(f NodeFailure) {
+	if i := d.failuresIndex(f.Node); i >= 0 {
+		d.nodeFailures = slices.Clone(d.nodeFailures)
+		n := &d.nodeFailures[i]
+		at := timeIndex(*n, f)
+		if at < 0 {
+			at = len(n.Times) - 1
+		}
+		n.Enough = new(n.Times[at])
 	}
 }
 
-// AvoidAtOnce notes that the last failure of a node is enough by itself to avoid the node.
-func (d Draft) AvoidAtOnce(node string) {
-	if i := d.failuresIndex(node); i >= 0 {
-		d.nodeFailures = slices.Clone(d.nodeFailures)
-		d.nodeFailures[i].Enough = new(metav1.NewTime(last(d.nodeFailures[i])))
-	}
+// timeIndex returns the index of a failure in the times of its node, by its second; -1 if it is not there.
+func timeIndex(n v1beta1.NodeFailures, f NodeFailure) int {
+	return slices.IndexFunc(n.Times, func(t metav1.Time) bool { return t.Unix() == f.Second })
 }
 
 // failuresIndex returns the index of a node in nodeFailures; -1 if it has no failures.

@@ -110,7 +110,7 @@ func (p Pod) statusOf(container string) *corev1.ContainerStatus {
 // Code that is told to stop may exit with 0, too.
 func (p Pod) hasSucceeded() bool {
 	switch {
-	case p.endedByKubelet(), p.endedByDeadline(): // whoever deletes it later
+	case p.endedByKubelet(), p.endedByDeadline(), p.endedByLimit(): // whoever deletes it later
 		return false
 	case p.Status.Phase == corev1.PodSucceeded:
 		return true
@@ -119,11 +119,10 @@ func (p Pod) hasSucceeded() bool {
 	case p.Status.Phase == corev1.PodRunning || p.Status.Reason == "" || p.Status.Reason == deadlineExceeded:
 		return true
 	}
-	decided, target := p.DecidedAt(), disruptionTarget(p.Pod)
-	if target == nil { // only what ran on beside the main container can have gone over the limit
-		return p.wasOverItsLimit() && p.mainHasEnded() && p.ranOn(decided)
+	if target := disruptionTarget(p.Pod); target != nil {
+		return p.DecidedAt().Before(target.LastTransitionTime.Time)
 	}
-	return decided.Before(target.LastTransitionTime.Time)
+	return p.wasOverItsLimit()
 }
 
 // own returns the states of the template's containers, and then those of its init containers, which decide only if no container has begun. Sidecars

@@ -20,10 +20,15 @@ func isDisruptionReason(reason string) bool {
 	return slices.Contains(disruptionReasons, reason) || IsRejection(reason)
 }
 
+// hasDisruptionReason reports whether the status reason of a pod says so. An eviction for a limit of the pod's own has the reason of another one.
+func (p Pod) hasDisruptionReason() bool {
+	return isDisruptionReason(p.Status.Reason) && !p.wasOverItsLimit()
+}
+
 // isDisruption reports whether a failed pod was ended by something outside the job and not by its own code. Disruptions
 // spend no limit (trainer#1560: a deleted pod's exit code 137 must not fail the job).
 func (p Pod) isDisruption() bool {
-	if p.Status.Reason == deadlineExceeded || p.wasOverItsLimit() {
+	if p.Status.Reason == deadlineExceeded || p.endedByLimit() {
 		return false // the activeDeadlineSeconds or the limits of the template: the user asked for it
 	}
 	decided, target := p.DecidedAt(), disruptionTarget(p.Pod)
@@ -32,7 +37,7 @@ func (p Pod) isDisruption() bool {
 		return true // Kubernetes had begun to end it
 	case p.exit() == nil:
 		return true // none of its code has failed
-	case isDisruptionReason(p.Status.Reason) && (!before || !p.codeHasEnded()): // otherwise only what ran on was ended
+	case p.hasDisruptionReason() && (!before || !p.codeHasEnded()): // otherwise only what ran on was ended
 		return true
 	default:
 		return p.DeletionTimestamp != nil && !p.failedByItself()
@@ -71,6 +76,18 @@ func (p Pod) wasToldToEnd() bool {
 // of disk or memory rejects pods before their code has started.
 func (p Pod) wasOverItsLimit() bool {
 	return p.Status.Reason == "Evicted" && p.Status.Phase == corev1.PodFailed && disruptionTarget(p.Pod) == nil && p.HasStarted()
+}
+
+// evictionTakes is how long the containers of a pod may take to end that is evicted for a limit of its own. The kubelet gives the pod one second, and
+// each container at least two more. Source: the eviction manager in pkg/kubelet of Kubernetes.
+const evictionTakes = 5 * time.Second
+
+// endedByLimit reports whether the kubelet evicted the pod for a limit of its own, and the code that decides had not ended before. No field says when
+// the eviction began. But if something ran on for longer than an eviction takes, the code had ended by itself.
+func (p Pod) endedByLimit() bool {
+	decided := p.DecidedAt()
+	hadEnded := !decided.IsZero() && !p.isUnknown() && p.codeHasEnded() && p.ranOn(decided.Add(evictionTakes))
+	return p.wasOverItsLimit() && !hadEnded
 }
 
 // endedByItself reports whether a pod that succeeded had done so before anyone asked for its deletion. Code that is asked to stop often saves its

@@ -127,7 +127,7 @@ func (w *writer) queueEvents() []Event {
 	switch queue := w.status.Queue; {
 	case w.Verdict.Course == verdict.Queue && (before == nil || before.Reason != w.Verdict.Reason):
 		return []Event{NewEvent(false, w.Verdict.Reason, w.Verdict.Message)}
-	case w.Verdict.Course == verdict.Run && waited && queue != nil && w.Verdict.Message == "":
+	case w.Verdict.Course == verdict.Run && waited && queue != nil:
 		return []Event{NewEvent(false, v1beta1.ReasonAdmitted, fmt.Sprintf("The queue %s has admitted the job.", queue.QueueName))}
 	default:
 		return nil

@@ -76,7 +76,7 @@ func (r Restart) Event() RestartEvent {
 
 // Failure returns the failure that caused the restart.
 func (r Restart) Failure(record v1beta1.ReplicaFailure) Failure {
-	return Failure{Why: r.Why, Then: "it is restarted" + r.spent() + r.byRule(), ReplicaFailure: record}
+	return Failure{Why: r.Why, Then: "it is restarted" + r.spent() + r.byRule(), Excepted: !r.Counted, ReplicaFailure: record}
 }
 
 func (r Restart) spent() string {

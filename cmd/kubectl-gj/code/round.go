@@ -35,13 +35,12 @@ type Work struct {
 	// Out gets what was done, Err what is to be said of it.
 	Out, Err io.Writer
 
-	lastSent        Snapshot           // the files that were sent last
-	upToDate        map[types.UID]bool // the pods that have these files
-	everSent        map[string]bool    // files that were sent ever
-	deleted         []string           // those of them that the pods were told to delete
-	warnedOfNewPods bool               // that a new pod has the code of its image again
-	heartbeat       time.Duration      // how often a wrapper hears that it is still waited for
-	answerTimeout   time.Duration      // how long a wrapper may take to answer
+	lastSent        Snapshot                      // the files that were sent last
+	upToDate        map[types.UID]bool            // the pods that have these files
+	brought         map[types.UID]map[string]bool // the files that each pod has taken, without those that it has deleted then
+	warnedOfNewPods bool                          // that a new pod has the code of its image again
+	heartbeat       time.Duration                 // how often a wrapper hears that it is still waited for
+	answerTimeout   time.Duration                 // how long a wrapper may take to answer
 }
 
 // slow is how long a step may take before those are named that it waits for.
@@ -97,22 +96,24 @@ func (w *Work) round(ctx context.Context, f *jobs.Family, files Snapshot) error 
 	}
 	changed, _ := files.since(w.before(members))
 	var stream []byte
+	var sent []string
 	if w.Folder != nil {
-		if stream, err = w.Folder.archive(changed, files); err != nil {
+		if stream, sent, err = w.Folder.archive(changed, files); err != nil {
 			return err
 		}
 	}
 	w.upToDate = nil // until all has gone well
-	gone, fresh := w.bring(changed, files)
 	lasts, begin, end := lasting(ctx)
 	defer end()
 	sessions := make([]*session, len(members))
 	for i, m := range members {
 		sessions[i] = connect(lasts, w.Connect, m)
 		sessions[i].most = cmp.Or(w.answerTimeout, develop.Patience)
+		sessions[i].gone = w.goneFrom(m.pod.UID, files)
 	}
 	defer leaveAll(sessions)
-	waits, err := w.steps(sessions, stream, gone, begin)
+	waits, err := w.steps(sessions, stream, begin)
+	deleted := w.note(sessions, sent)
 	switch {
 	case lasts.Err() != nil || errors.Is(err, context.Canceled):
 		return context.Canceled
@@ -122,11 +123,11 @@ func (w *Work) round(ctx context.Context, f *jobs.Family, files Snapshot) error 
 	case err != nil:
 		return err
 	}
-	w.lastSent, w.upToDate, w.deleted = files, map[types.UID]bool{}, gone
+	w.lastSent, w.upToDate = files, map[types.UID]bool{}
 	for _, m := range members {
 		w.upToDate[m.pod.UID] = true
 	}
-	w.tell(changed, fresh, waits, len(members), time.Since(began))
+	w.tell(sent, deleted, waits, len(members), time.Since(began))
 	return nil
 }
 
@@ -148,21 +149,39 @@ func lasting(ctx context.Context) (lasts context.Context, begin func() bool, end
 	}
 }
 
-// bring notes files that pods get. It returns those that were brought ever and are gone here, and of them those that pods were not told of.
-func (w *Work) bring(changed []string, files Snapshot) (gone, fresh []string) {
-	for name := range w.everSent {
+// goneFrom returns the files that were brought into a pod and are gone here. No other file of a pod is deleted: it may be the image's, or the code's.
+func (w *Work) goneFrom(pod types.UID, files Snapshot) (gone []string) {
+	for name := range w.brought[pod] {
 		if _, ok := files[name]; !ok {
 			gone = append(gone, name)
 		}
 	}
 	slices.Sort(gone)
-	if w.everSent == nil {
-		w.everSent = map[string]bool{}
+	return gone
+}
+
+// note notes which files the pods have taken, and returns those that some have deleted.
+func (w *Work) note(sessions []*session, sent []string) (deleted []string) {
+	for _, s := range sessions {
+		if !s.applied {
+			continue
+		}
+		if w.brought == nil {
+			w.brought = map[types.UID]map[string]bool{}
+		}
+		if w.brought[s.pod.UID] == nil {
+			w.brought[s.pod.UID] = map[string]bool{}
+		}
+		for _, name := range sent {
+			w.brought[s.pod.UID][name] = true
+		}
+		for _, name := range s.gone {
+			delete(w.brought[s.pod.UID], name)
+		}
+		deleted = append(deleted, s.gone...)
 	}
-	for _, name := range changed {
-		w.everSent[name] = true
-	}
-	return gone, slices.DeleteFunc(slices.Clone(gone), func(name string) bool { return slices.Contains(w.deleted, name) })
+	slices.Sort(deleted)
+	return slices.Compact(deleted)
 }
 
 // before returns the files that all pods have; nil if a pod is new.
@@ -185,9 +204,9 @@ func leaveAll(sessions []*session) {
 }
 
 // steps takes all pods from one step to the next. It returns those that wait for an order of the operator.
-func (w *Work) steps(all []*session, stream []byte, gone []string, begin func() bool) (waits []string, err error) {
+func (w *Work) steps(all []*session, stream []byte, begin func() bool) (waits []string, err error) {
 	if w.Folder != nil {
-		if _, err := w.each(all, develop.Request{Do: develop.Files, Dir: w.Folder.Dir, Delete: gone}, stream); err != nil {
+		if _, err := w.each(all, develop.Request{Do: develop.Files, Dir: w.Folder.Dir}, stream); err != nil {
 			return nil, fmt.Errorf("%w. Nothing was changed, and the code runs on", err)
 		}
 	}
@@ -231,14 +250,14 @@ func joined(failed []error) error {
 }
 
 // tell says what was done.
-func (w *Work) tell(changed, gone, waits []string, replicas int, took time.Duration) {
+func (w *Work) tell(sent, deleted, waits []string, replicas int, took time.Duration) {
 	if w.Folder != nil {
-		fmt.Fprintf(w.Out, "synced %s into %s of %s", plural.Count(len(changed), "file"), w.Folder.Dir, plural.Count(replicas, "replica"))
-		if len(changed) > 0 && len(changed) <= mostNamed {
-			fmt.Fprintf(w.Out, ": %s", strings.Join(changed, ", "))
+		fmt.Fprintf(w.Out, "synced %s into %s of %s", plural.Count(len(sent), "file"), w.Folder.Dir, plural.Count(replicas, "replica"))
+		if len(sent) > 0 && len(sent) <= mostNamed {
+			fmt.Fprintf(w.Out, ": %s", strings.Join(sent, ", "))
 		}
-		if len(gone) > 0 {
-			fmt.Fprintf(w.Out, "; deleted %s", some(gone))
+		if len(deleted) > 0 {
+			fmt.Fprintf(w.Out, "; deleted %s", some(deleted))
 		}
 		fmt.Fprintln(w.Out)
 	}

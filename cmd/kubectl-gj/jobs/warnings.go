@@ -23,7 +23,7 @@ const failedMount = "FailedMount"
 // then: a volume is missing, for example. A user who may not read events has none.
 func (f *Family) ReadWarnings(ctx context.Context, c client.Reader) (err error) {
 	if job := f.GenericJob; job != nil && job.Spec.AvoidNodes == nil && len(job.Status.NodeFailures) > 0 {
-		f.NotAvoided, err = warnedOf(ctx, c, job, client.MatchingFields{"reason": v1beta1.ReasonNodeNotAvoided})
+		f.NotAvoided, err = warnedOf(ctx, c, f.Job, client.MatchingFields{"reason": v1beta1.ReasonNodeNotAvoided})
 	}
 	if i := slices.IndexFunc(f.Pods, isBeingMade); i >= 0 && err == nil {
 		f.Warnings, err = warnedOf(ctx, c, f.Pods[i], client.MatchingFields{})

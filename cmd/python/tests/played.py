@@ -7,6 +7,7 @@ from typing import Any
 
 import genericjob
 from genericjob.follow import follow
+from genericjob.patience import Patience
 from genericjob.wire import Api
 
 PATIENCE = 600.0
@@ -26,7 +27,7 @@ class Kubelet:
         spec = job.manifest()["spec"]
         torchrun = spec.get("torchrunConfig") or {}
         stores = 1 if torchrun.get("enabled") and (spec.get("elastic") or torchrun.get("maxRestarts")) else 0
-        for have in follow(self.api, self.api.pods(), query, time.monotonic() + PATIENCE):
+        for have in follow(self.api, self.api.pods(), query, Patience(time.monotonic() + PATIENCE)):
             alive = [p for p in have.values() if "deletionTimestamp" not in p["metadata"]]
             store = [p for p in alive if p["metadata"]["labels"]["batch.tensorstack.dev/replica-type"] == "rendezvous"]
             alive = [p for p in alive if p not in store]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
+from .create import create
 from .errors import NotFound, Usage
 from .job import Job
 from .manifest import Kind, manifest
@@ -68,12 +69,13 @@ class Client:
         resources:         as in a pod: {"requests": {"cpu": "2"}, "limits": {"memory": "8Gi"}}
         volumes:           PersistentVolumeClaims by the folder where they are mounted: {"/data": "my-claim"}
         labels:            of the job, as in {"kueue.x-k8s.io/queue-name": "team"}
-        backoff_limit:     restarts that all workers share. Default: 3; of a GenericJob: 0
-        deadline_seconds:  the time that the job may run. Default: no limit
+        backoff_limit:     the number of restarts that all workers share. Default: 3 of a PyTorchTrainingJob, 0 of the other kinds
+        deadline_seconds:  how long the job may run, without pauses. Default: no limit
         failure_rules:     the rules of its failurePolicy, as in a manifest: {"match": {"exitCodes": [3]}, "action": "Fail"}
-        node_lost_seconds: how long workers wait for a node that does not answer, before they are replaced. Default: the operator's
+        node_lost_seconds: how long workers wait for a node that does not answer, before they are replaced. Default: the operator's, which
+                           is 5 minutes unless its admin says otherwise
         avoid_nodes:       keeps new pods off nodes on which the job fails, as in a manifest: {"after": 2, "within": "24h"}. {} is enough
-        ttl_seconds:       how long it is kept when it is over. Default: until it is deleted
+        ttl_seconds:       how long the job is kept once it is over. Default: until somebody deletes it
         """
         return self.create(
             manifest(
@@ -102,13 +104,16 @@ class Client:
         )
 
     def create(self, manifest: Mapping[str, Any]) -> Job:
-        """Creates a job from a manifest: of your own, or one of `genericjob.manifest` that you have edited."""
+        """Creates a job from a manifest: of your own, or one of `genericjob.manifest` that you have edited.
+
+        A cluster that does not answer is asked again, for ten seconds. The job is created once: where an answer was lost, the next may be
+        that its name is taken, which is a success only if this call has taken it.
+        """
         kind = manifest.get("kind")
         if kind not in PLURALS:
             raise Usage(f"the manifest's kind is {kind!r}: want one of {', '.join(PLURALS)}")
         _check_policies(manifest)
-        query = {"fieldManager": "genericjob-python", "fieldValidation": "Strict"}
-        return Job(self._api, self._api.call("POST", self._api.jobs(kind), dict(manifest), query))
+        return Job(self._api, create(self._api, kind, manifest))
 
     def job(self, name: str, kind: Kind | None = None) -> Job:
         """Finds a job. Without a kind that of any kind, training jobs before the GenericJobs that they own."""

@@ -20,7 +20,11 @@ class Error(Exception):
 
 
 class Unreachable(Error):
-    """The cluster cannot be reached."""
+    """The cluster cannot be reached. `lasts` says that it is no use to ask again, as where its certificate is not accepted."""
+
+    def __init__(self, message: str, lasts: bool = False) -> None:
+        super().__init__(message)
+        self.lasts = lasts
 
 
 class Refused(Error):

@@ -9,35 +9,29 @@ from collections.abc import Iterator, Mapping
 
 from .errors import Error
 from .objects import Object
-from .wire import Api, may_pass
-
-PATIENCE = 600.0
-"""Seconds for which a cluster that cannot be reached is waited for."""
+from .patience import Patience, may_pass
+from .wire import Api
 
 _AGAIN = 1.0
-"""Seconds to wait after a list that failed, or a watch that ended at once."""
+"""Seconds to wait after a watch that ended at once."""
 
 
-def follow(api: Api, path: str, query: Mapping[str, object], deadline: float | None, every: float = 60) -> Iterator[dict[str, Object]]:
+def follow(api: Api, path: str, query: Mapping[str, object], patience: Patience, every: float = 60) -> Iterator[dict[str, Object]]:
     """Yields the objects of a collection by UID: as they are, after each change, and every `every` seconds.
 
-    It ends at the deadline, which is a time of time.monotonic. Trouble on the way is waited for, PATIENCE long.
+    It ends at the deadline. Trouble on the way is waited for.
     """
-    answered = time.monotonic()
-    left = every
-    while left > 0:
+    api = api.patient(patience)
+    while True:
         try:
             listing = api.call("GET", path, query=query)
         except Error as e:
-            if not may_pass(e) or time.monotonic() - answered > PATIENCE:
-                raise
-            time.sleep(_AGAIN)
-            left = _left(deadline, every)
-            continue
-        answered = time.monotonic()
+            if may_pass(e):  # the deadline has come
+                return
+            raise
         have: dict[str, Object] = {o["metadata"]["uid"]: o for o in listing["items"]}
         yield have
-        left = _left(deadline, every)
+        left = min(every, patience.left())
         if left <= 0:
             return
         version = listing["metadata"]["resourceVersion"]
@@ -45,13 +39,9 @@ def follow(api: Api, path: str, query: Mapping[str, object], deadline: float | N
         with contextlib.suppress(Error, ValueError):  # ValueError: a line that was cut off. The next list tells what it said
             yield from _watch(api, path, {**query, "resourceVersion": version}, left, have)
         if time.monotonic() - began < _AGAIN:
-            time.sleep(_AGAIN)
-        left = _left(deadline, every)
-
-
-def _left(deadline: float | None, every: float) -> float:
-    """Seconds until the next list, none of them behind the deadline."""
-    return every if deadline is None else min(every, deadline - time.monotonic())
+            time.sleep(min(_AGAIN, patience.left()))
+        if patience.left() <= 0:
+            return
 
 
 def _watch(api: Api, path: str, query: Mapping[str, object], seconds: float, have: dict[str, Object]) -> Iterator[dict[str, Object]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -12,8 +13,10 @@ from . import pods, status
 from .bar import Bar
 from .errors import Error, JobFailed, JobOver, JobTimeout, NotFound, Refused, Usage
 from .follow import follow
-from .logs import Printer, cut_gone, patience
+from .lines import cut_gone
+from .logs import Printer, seconds_to_end
 from .objects import Object, owner_of
+from .patience import Patience
 from .status import Failure, Status, Warned
 from .wire import Api
 
@@ -26,6 +29,11 @@ _GOALS: dict[str, Callable[[Status], bool]] = {
 }
 
 _TAIL = 20
+"""How many lines of a log a failure has."""
+
+_TAIL_SECONDS = 10.0
+"""How long these are asked for: the node of what failed may be lost."""
+
 _LOOK = 10.0
 """Seconds after which a job whose logs are followed is looked at, though nothing has changed in its pods."""
 
@@ -57,23 +65,29 @@ class Job:
         return status.why(job, warned=self._warned() if status.may_be_warned(job) else None)
 
     def wait(self, timeout: float | None = None, progress: bool = True, until: Goal = "succeeded") -> Status:
-        """Waits until the job has succeeded, or runs with all replicas, or is paused. Default: without end.
+        """Waits for the job, and returns its status.
 
-        Raises JobFailed when it fails, JobOver when it ends otherwise than asked for, JobTimeout after `timeout` seconds,
-        NotFound when it is deleted. Trouble with the cluster is waited for, ten minutes long.
+        timeout:   seconds after which to give up. Default: never
+        progress:  whether to show how far it is. Default: yes
+        until:     "succeeded"; "running": all replicas run; "paused". Default: succeeded
+
+        Raises JobFailed when the job fails, JobOver when it ends otherwise than asked for, JobTimeout after `timeout` seconds, NotFound
+        when it is deleted. A cluster that does not answer, or has too much to do, is asked again as long. What lasts is raised at once, as
+        when you may not read the job.
         """
         if until not in _GOALS:
             raise Usage(f"until is {until!r}: want one of {', '.join(_GOALS)}")
         last = ""
         bar = Bar(f"{self.kind}/{self.name}", sys.stdout if progress else None)
+        patience = Patience(None if timeout is None else time.monotonic() + timeout, bar.tell)
         try:
-            for job in self._follow(timeout):
+            for job in self._follow(patience):
                 now, last = status.read(job), status.why(job)
                 bar.show(now)
                 if _GOALS[until](now):
                     return now
                 if now.phase == "Failed":
-                    raise self._failed(job, now)
+                    raise self._patient(patience)._failed(job, now)
                 if now.is_over:
                     raise JobOver(f"{self.kind}/{self.name} is over: its phase is {now.phase}")
         finally:
@@ -83,15 +97,21 @@ class Job:
     def logs(self, rank: int | str | None = None, follow: bool = False, tail: int | None = None, file: TextIO | None = None) -> None:
         """Prints the logs of all replicas, each line behind the name of its replica.
 
-        rank:    those of one rank, of one type ("worker") or of one replica ("worker-3") alone
-        follow:  goes on until the job is over, also with replicas that are replaced, and after connections that broke
+        rank:    those of one rank, of one type ("worker") or of one replica ("worker-3") alone. Default: all
+        follow:  go on until the job is over, also with replicas that are replaced, and through trouble with the cluster. Default: no
         tail:    no more than so many last lines of each. Default: all
         file:    where to print. Default: sys.stdout
         """
-        printer = Printer(self._api, file or sys.stdout, tail)
+        out = file or sys.stdout
         if follow:
-            self._follow_logs(printer, rank)
+            patience = Patience(None)
+            patient = self._patient(patience)
+            try:
+                patient._follow_logs(Printer(patient._api, out, tail), rank)
+            finally:
+                patience.end()
             return
+        printer = Printer(self._api, out, tail)
         types, found = self._pods()
         if job := self._generic_job():
             pods.check(_replicas(job), rank)
@@ -101,7 +121,7 @@ class Job:
             printer.print(pod)
 
     def scale(self, replicas: int) -> None:
-        """Sets the number of replicas of an elastic job, or of a GenericJob, while it runs."""
+        """Sets the number of replicas of an elastic job, or of a GenericJob of one type, while it runs."""
         job = self.manifest()
         if self.kind == "TensorFlowTrainingJob":
             raise Usage("a TensorFlowTrainingJob has a fixed number of replicas while it runs: pause it, and edit its spec")
@@ -152,11 +172,16 @@ class Job:
         if owner := owner_of(job):
             raise Usage(f"{self.kind}/{self.name} belongs to {owner['kind']}/{owner['name']}, by which an edit would be undone: edit that")
 
-    def _follow(self, timeout: float | None) -> Iterator[Object]:
+    def _patient(self, patience: Patience) -> Job:
+        """The same job, of which all that is read is asked for again where that may help."""
+        patient = copy.copy(self)
+        patient._api = self._api.patient(patience)
+        return patient
+
+    def _follow(self, patience: Patience) -> Iterator[Object]:
         """Yields the job as it is, and after each change."""
-        deadline = None if timeout is None else time.monotonic() + timeout
         query = {"fieldSelector": f"metadata.name={self.name}"}
-        for found in follow(self._api, self._api.jobs(self.kind), query, deadline):
+        for found in follow(self._api, self._api.jobs(self.kind), query, patience):
             if not found:
                 raise NotFound(f"{self.kind} {self.namespace}/{self.name} was deleted")
             yield {"kind": self.kind, **self._same(next(iter(found.values())))}
@@ -210,7 +235,7 @@ class Job:
             pods.check(_replicas(job), rank)
             query = {"labelSelector": f"{pods.JOB_UID}={job['metadata']['uid']}"}
             looked = float("-inf")
-            for found in follow(self._api, self._api.pods(), query, None, every=_LOOK):
+            for found in follow(self._api, self._api.pods(), query, Patience(None), every=_LOOK):
                 replicas = pods.chosen(found.values(), types, rank)
                 printer.measure(replicas)
                 printer.follow(replicas)
@@ -229,7 +254,7 @@ class Job:
         began = time.monotonic()
         while True:
             left = printer.unended(pods.chosen(self._pods()[1], types, rank))
-            if not left or time.monotonic() - began > patience(left):
+            if not left or time.monotonic() - began > seconds_to_end(left):
                 return left
             time.sleep(1)
 
@@ -245,15 +270,18 @@ class Job:
         return JobFailed(text, now.condition("Failed").reason, failure, tail)
 
     def _first_failure(self, now: Status) -> tuple[Failure | None, str]:
-        """Its log goes with its pod; what is left then are the last words that the operator has kept."""
-        _, found = self._pods()
+        """Its log goes with its pod; what is left then are the last words that the operator has kept, also for who may not read pods."""
+        found: list[Object] = []
+        with contextlib.suppress(Error):
+            _, found = self._pods()
         failure, pod = pods.first_failure(found, now.failures, now.first_failure)
         if failure is None:
             return None, ""
         if pod is not None:
             query = {"container": failure.container or pods.main_container(pod), "tailLines": _TAIL}
             with contextlib.suppress(Error):  # the kubelet does not answer, or has thrown it away
-                lines, _ = cut_gone(self._api.text("GET", self._api.pods(failure.pod, "log"), query=query).rstrip("\n"))
+                api = self._api.patient((self._api.patience or Patience(None)).until(_TAIL_SECONDS))
+                lines, _ = cut_gone(api.text("GET", api.pods(failure.pod, "log"), query=query).rstrip("\n"))
                 return failure, "\n".join(lines) or failure.message.strip()
         return failure, failure.message.strip()
 

@@ -1,0 +1,72 @@
+"""How long and how often something is tried again. The clock is the test's."""
+
+from __future__ import annotations
+
+import pytest
+
+from genericjob import Refused, Unreachable, patience
+
+
+class Clock:
+    """Time that passes while somebody sleeps."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 1000.0
+        self.pauses: list[float] = []
+        monkeypatch.setattr(patience, "time", self)
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+        self.now += seconds
+
+
+def busy() -> str:
+    raise Refused("too many requests", 429)
+
+
+def test_pauses_grow_until_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch)
+    told: list[Exception] = []
+    with pytest.raises(Refused, match="too many requests"):
+        patience.Patience(clock.now + 60, told.append).keep_trying(busy)
+    assert clock.pauses == [0.5, 1, 2, 4, 8, 15, 15, 14.5]
+    assert sum(clock.pauses) == 60
+    assert len(told) == 5, "of trouble that lasts"
+
+
+def test_without_a_deadline_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch)
+    answers = iter([Unreachable("no")] * 1000)
+
+    def ask() -> str:
+        for error in answers:
+            raise error
+        return "yes"
+
+    assert patience.Patience(None).keep_trying(ask) == "yes"
+    assert sum(clock.pauses) > 3600
+
+
+def test_nobody_waits_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch)
+    waits = patience.Patience(None)
+
+    def ask() -> str:
+        waits.end()
+        return busy()
+
+    with pytest.raises(Refused):
+        waits.keep_trying(ask)
+    assert clock.pauses == [0.0]
+
+
+def test_a_call_takes_no_longer_than_there_is_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch)
+    assert patience.Patience(clock.now + 5).bound(30) == 5
+    assert patience.Patience(clock.now + 50).bound(30) == 30
+    assert patience.Patience(None).bound(30) == 30
+    assert patience.Patience(clock.now - 1).bound(30) == 1, "it is asked once"
+    assert patience.Patience(None).until(5).bound(30) == 5
