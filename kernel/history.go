@@ -26,16 +26,16 @@ func explainLoss(draft ledger.Draft, v verdict.Verdict, l loss, stored, first *v
 		draft.CorrectLoss(entryOfFirst(stored), entryOfFirst(first))
 	}
 	switch {
-	case l.first == nil && v.Reason == v1beta1.ReasonEvicted:
+	case l.explainedBy == nil && v.Reason == v1beta1.ReasonEvicted:
 		draft.ExplainLoss(v1beta1.HistoryEntry{Message: text.Cut(v.Message, maxTold)})
 	case l.cause == "":
 	case first != nil && first != stored && draft.RestartsTogether() && isOfCode(l.cause):
 		draft.ExplainLoss(withBegin(l, entryOfFirst(first)))
 	case isOfCode(l.cause):
-		r := l.first.pod.FailureWithCause()
+		r := l.explainedBy.pod.FailureWithCause()
 		draft.ExplainLoss(withBegin(l, entryOfFailure(&r)))
 	default:
-		e := v1beta1.HistoryEntry{Pod: l.first.pod.Name, Node: l.first.pod.Spec.NodeName, Message: text.Cut(l.first.why, maxTold)}
+		e := v1beta1.HistoryEntry{Pod: l.explainedBy.pod.Name, Node: l.explainedBy.pod.Spec.NodeName, Message: text.Cut(l.explainedBy.why, maxTold)}
 		draft.ExplainLoss(withBegin(l, e))
 	}
 }

@@ -80,6 +80,7 @@ func (p *planning) record() {
 func (p *planning) decide() {
 	v, recheckAfter := askRulesAndCount(p.World, p.draft, &p.recorded)
 	p.verdict, p.askRulesAfter = v, soonest(recheckAfter, p.recorded.waitsFor)
+	p.recorded.findWhereJobGoesOn(p.Job, p.draft.Ledger, v)
 	p.loss = lossOf(p.Job, p.draft, p.replicas, &p.recorded, v)
 }
 
@@ -88,6 +89,7 @@ func (p *planning) decide() {
 // an attempt that is over.
 func (p *planning) apply() {
 	p.incident = incidentOf(p.World, p.draft.Ledger, p.replicas, &p.recorded)
+	p.recorded.tellOf(firstOf(p.ofIncident()), p.draft.RestartsTogether())
 	p.failureNode = p.countNodeFailures()
 	p.verdict, p.restarts = applyVerdict(p.draft, p.verdict, &p.recorded, &p.loss, p.Now)
 	v := p.verdict
