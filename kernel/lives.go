@@ -17,7 +17,8 @@ import (
 //
 //   - Enough are all that have not finished; with minMember, that many.
 //   - Who comes late adds no time before, and takes none away once enough run. So does who is added by a scale.
-//   - The code of a pod has started and ended when its containers did, and not when the operator saw that. If nobody knows when, it was now.
+//   - The code of a pod has started and ended when its containers did, and not when the operator saw that. If nobody knows when it ended, it was now. If
+//     nobody knows when it started, it was when the kubelet took the pod.
 
 // livedFor returns how long a replica had lived that has ended, or all together if they restart together.
 func livedFor(draft ledger.Draft, e *end, l *loss, now time.Time) time.Duration {

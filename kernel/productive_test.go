@@ -116,6 +116,26 @@ func TestAFailureForGoodBeginsNoLossIfTheOthersGoOn(t *testing.T) {
 	}
 }
 
+// The operator was down while two workers failed, 27 minutes apart. With scope Replica each is a failure of its own, and the loss began with the one
+// before. With scope Job the first of them restarts all, so the other belongs to it.
+func TestTwoFailuresFarApartAreOneIfTheFirstRestartsAll(t *testing.T) {
+	for name, tc := range map[string]struct {
+		options       []kt.JobOption
+		first, others int
+	}{"scope Job": {[]kt.JobOption{kt.JobScope}, 0, 1}, "scope Replica": {nil, 1, 0}} {
+		t.Run(name, func(t *testing.T) {
+			job := kt.Job(slices.Concat(tc.options, []kt.JobOption{kt.Type("worker", 2), kt.BackoffLimit(9), kt.Begun})...)
+			job = look(t, job, minute, kt.Pods(job, "worker", 2, startedAt(0))...)
+			job = look(t, job, 30*minute, kt.Pod(job, "worker", 0, failedAt(0, 2*minute)), kt.Pod(job, "worker", 1, failedAt(0, 29*minute)))
+			require.Equal(t, nameOf(job, tc.first), job.Status.FirstFailure.Pod)
+			require.EqualValues(t, tc.others, job.Status.FirstFailure.Others)
+			require.Equal(t, nameOf(job, 0), lastEntry(job).Pod)
+			require.Equal(t, kt.At(2*minute), lastEntry(job).Begin.Time)
+			require.EqualValues(t, 2-tc.others, job.Status.BackoffCount)
+		})
+	}
+}
+
 // Of final failures that the operator sees together, the one by which the job fails ends productive time: by a failure rule, the last that it names.
 func TestTheLossThatEndsAJobBeginsWithTheFailureThatFailedIt(t *testing.T) {
 	any := success(v1beta1.FinishRule{"worker": {intstr.FromString(v1beta1.AnyRank)}})
