@@ -9,6 +9,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/ledger"
 	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/roster"
+	"github.com/genericjob/genericjob/kernel/status"
 )
 
 // The first failure. This file says which of the ends that a reconcile records are failures. Package incident finds the first one among these, and
@@ -72,6 +73,21 @@ func leftOf(wait time.Duration, e *end, now time.Time) time.Duration {
 // them.
 func incidentOf(w World, l *ledger.Ledger, replicas *roster.Roster, o *outcomes) incident.Incident {
 	return incident.Of(incident.Inputs{Job: w.Job, Now: w.Now, Reports: w.Reports, Ledger: l, Roster: replicas}, failuresOf(o.ended))
+}
+
+// tellOfFirst has the first of the recorded failures of the incident be the one that users hear of. It comes to the head of failures, or becomes the
+// reason for the restart of all replicas. But if a rule fails the job, the failure about which it decided stays at the head.
+func (p *planning) tellOfFirst() {
+	o, first := &p.recorded, firstOf(p.ofIncident())
+	if first == nil {
+		return
+	}
+	if p.draft.RestartsTogether() && len(o.allowedRestarts) > 0 && isFailure(&o.allowedRestarts[0]) {
+		o.reasonForAll = first
+	}
+	if i := slices.IndexFunc(o.failures, func(s status.Failure) bool { return s.Pod == first.pod.Name }); i > 0 && (o.failingRule == "" || first.failsJob()) {
+		o.failures[0], o.failures[i] = o.failures[i], o.failures[0]
+	}
 }
 
 // firstFailure returns the first failure, as far as this reconcile knows; nil if there is none. Before is the summary that the status still has, if

@@ -34,7 +34,7 @@ type outcomes struct {
 	failingRule     string                    // the rule of spec.failurePolicy that fails the job; "" if none does
 	noProgress      *v1beta1.NoProgressStatus // what status.noProgress is from now on
 
-	// reasonForAll is the first failure, if all replicas restart after a failure: it is told as their reason. Nil otherwise. See tellOf.
+	// reasonForAll is the first failure, if all replicas restart after a failure: it is told as their reason. Nil otherwise. See tellOfFirst.
 	reasonForAll *end
 }
 
@@ -52,7 +52,8 @@ func recordOutcomes(w World, draft ledger.Draft, replicas *roster.Roster) outcom
 	}
 	o.hang = lastHang(job, draft.Ledger)
 	o.furthest = furthestOf(w, replicas, o.ended)
-	if o.waitsFor = max(untilCause(job, replicas, o.ended, disturbed, now), o.untilStep(job, disturbed, now), o.untilServedFail(draft.Ledger, replicas, now)); o.waitsFor == 0 {
+	o.waitsFor = max(untilCause(job, replicas, o.ended, disturbed, now), o.untilStep(job, disturbed, now), o.untilServedFail(draft.Ledger, replicas, now))
+	if o.waitsFor == 0 {
 		o.count(job, draft)
 	}
 	return o
@@ -118,42 +119,11 @@ func (o *outcomes) findWhereJobGoesOn(job *v1beta1.GenericJob, l *ledger.Ledger,
 func (o *outcomes) endThatFailsJob(job *v1beta1.GenericJob) *end {
 	final := slices.DeleteFunc(slices.Clone(o.ended), func(e *end) bool { return !e.account.HasFailed(e.rank) })
 	slices.SortStableFunc(final, func(a, b *end) int { return byEnd(a.pod, b.pod) })
-	n := sort.Search(len(final), func(n int) bool { return failJob(job, final[:n+1]) })
+	n := sort.Search(len(final), func(n int) bool { return failsBy(job, final[:n+1]) })
 	if n == len(final) {
 		return nil
 	}
 	return final[n]
-}
-
-// failJob reports whether a job fails if these replicas fail for good, besides those of which the status knows.
-func failJob(job *v1beta1.GenericJob, final []*end) bool {
-	draft, err := ledger.Load(job)
-	if err != nil { // cannot be: there is no plan for such a job
-		return true
-	}
-	draft.ForgetScaledDown()
-	for _, e := range final {
-		if e.failsJob() {
-			return true
-		}
-		draft.Fail(draft.Account(e.account.Type), e.rank)
-	}
-	f := facts{job: job, ledger: draft.Ledger}
-	return failureRuleHolds(f).Course != verdict.None || successUnreachable(f).Course != verdict.None
-}
-
-// tellOf has the first failure of the incident be the one that is told; nil if there is none. It comes to the head of failures, or becomes the reason
-// for the restart of all replicas (whole). But if a rule fails the job, the failure about which it decided stays at the head.
-func (o *outcomes) tellOf(first *end, whole bool) {
-	if first == nil {
-		return
-	}
-	if whole && len(o.allowedRestarts) > 0 && isFailure(&o.allowedRestarts[0]) {
-		o.reasonForAll = first
-	}
-	if i := slices.IndexFunc(o.failures, func(s status.Failure) bool { return s.Pod == first.pod.Name }); i > 0 && (o.failingRule == "" || first.failsJob()) {
-		o.failures[0], o.failures[i] = o.failures[i], o.failures[0]
-	}
 }
 
 // byEnd sorts pods by when their code ended. What failed first is probably the cause, and is the first to get one of the restarts that are left.
