@@ -8,10 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/ledger"
 	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/text"
-	"github.com/genericjob/genericjob/kernel/verdict"
 )
 
 // The history of a job tells what its losses came of. kernel/ledger/history.go keeps it; this file finds what is known of a loss.
@@ -19,36 +17,37 @@ import (
 // maxTold is how many bytes of a message the history keeps.
 const maxTold = 160
 
-// explainLoss writes into the history what is known of the loss of this reconcile. Before is the earlier summary of the first failure, if it has
-// changed. Then explainLoss corrects the earlier entry, too.
-func explainLoss(draft ledger.Draft, v verdict.Verdict, l loss, stored, first *v1beta1.FirstFailure, before string) {
-	if before != "" && stored != nil && first != nil {
-		draft.CorrectLoss(entryOfFirst(stored), entryOfFirst(first))
+// explainLoss writes into the history what is known of the loss of this reconcile. If another failure is the first now than the status tells, it
+// corrects the earlier entry, too.
+func (p *planning) explainLoss() {
+	l, stored, first := &p.loss, p.Job.Status.FirstFailure, p.first
+	if p.summaryBefore != "" && stored != nil && first != nil {
+		p.draft.CorrectLoss(entryOfFirst(stored), entryOfFirst(first))
 	}
+	var why v1beta1.HistoryEntry
 	switch {
-	case l.explainedBy == nil && v.Reason == v1beta1.ReasonEvicted:
-		draft.ExplainLoss(v1beta1.HistoryEntry{Message: text.Cut(v.Message, maxTold)})
+	case l.explainedBy == nil && p.verdict.Reason == v1beta1.ReasonEvicted:
+		why.Message = text.Cut(p.verdict.Message, maxTold)
 	case l.cause == "":
-	case first != nil && first != stored && draft.RestartsTogether() && isOfCode(l.cause):
-		draft.ExplainLoss(withBegin(l, entryOfFirst(first)))
+		return
+	case first != nil && first != stored && p.draft.RestartsTogether() && isOfCode(l.cause):
+		why = entryOfFirst(first)
 	case isOfCode(l.cause):
 		r := l.explainedBy.pod.FailureWithCause()
-		draft.ExplainLoss(withBegin(l, entryOfFailure(&r)))
+		why = entryOfFailure(&r)
 	default:
-		e := v1beta1.HistoryEntry{Pod: l.explainedBy.pod.Name, Node: l.explainedBy.pod.Spec.NodeName, Message: text.Cut(l.explainedBy.why, maxTold)}
-		draft.ExplainLoss(withBegin(l, e))
+		e := l.explainedBy
+		why = v1beta1.HistoryEntry{Pod: e.pod.Name, Node: e.pod.Spec.NodeName, Message: text.Cut(e.why, maxTold)}
 	}
+	if l.cause != "" {
+		why.Begin = metav1.NewTime(l.beganAt)
+	}
+	p.draft.ExplainLoss(why)
 }
 
 // isOfCode reports whether a failure of code, or a hang, began a loss.
 func isOfCode(by v1beta1.TimeCause) bool {
 	return by == v1beta1.TimeLostToRestart || by == v1beta1.TimeLostToHang
-}
-
-// withBegin returns the entry with the time at which the loss began.
-func withBegin(l loss, e v1beta1.HistoryEntry) v1beta1.HistoryEntry {
-	e.Begin = metav1.NewTime(l.beganAt)
-	return e
 }
 
 // entryOfFirst returns an entry about the failure that others followed from.

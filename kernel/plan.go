@@ -99,7 +99,7 @@ func (p *planning) apply() {
 	p.first, p.summaryBefore = p.firstFailure()
 	p.correctNodeFailures()
 	p.start = openBarrierAndFormGang(p.World, p.draft, p.replicas, v)
-	explainLoss(p.draft, v, p.loss, p.Job.Status.FirstFailure, p.first, p.summaryBefore)
+	p.explainLoss()
 	noteTime(p.World, p.draft, p.replicas, v, p.loss)
 }
 
