@@ -20,29 +20,32 @@ const maxTold = 160
 // explainLoss writes into the history what is known of the loss of this reconcile. If another failure is the first now than the status tells, it
 // corrects the earlier entry, too.
 func (p *planning) explainLoss() {
-	l, stored, first := &p.loss, p.Job.Status.FirstFailure, p.first
-	if p.summaryBefore != "" && stored != nil && first != nil {
-		p.draft.CorrectLoss(entryOfFirst(stored), entryOfFirst(first))
+	stored := p.Job.Status.FirstFailure
+	if p.summaryBefore != "" && stored != nil && p.first != nil {
+		p.draft.CorrectLoss(entryOfFirst(stored), entryOfFirst(p.first))
 	}
-	var why v1beta1.HistoryEntry
 	switch {
-	case l.explainedBy == nil && p.verdict.Reason == v1beta1.ReasonEvicted:
-		why.Message = text.Cut(p.verdict.Message, maxTold)
-	case l.cause == "":
-		return
-	case first != nil && first != stored && p.draft.RestartsTogether() && isOfCode(l.cause):
-		why = entryOfFirst(first)
-	case isOfCode(l.cause):
-		r := l.explainedBy.pod.FailureWithCause()
-		why = entryOfFailure(&r)
+	case p.loss.cause != "":
+		why := p.whyLost()
+		why.Begin = metav1.NewTime(p.loss.beganAt)
+		p.draft.ExplainLoss(why)
+	case p.loss.explainedBy == nil && p.verdict.Reason == v1beta1.ReasonEvicted:
+		p.draft.ExplainLoss(v1beta1.HistoryEntry{Message: text.Cut(p.verdict.Message, maxTold)})
+	}
+}
+
+// whyLost returns an entry about why code ended, if time is lost.
+func (p *planning) whyLost() v1beta1.HistoryEntry {
+	e := p.loss.explainedBy
+	switch isNew := p.first != nil && p.first != p.Job.Status.FirstFailure; {
+	case !isOfCode(p.loss.cause):
+		return v1beta1.HistoryEntry{Pod: e.pod.Name, Node: e.pod.Spec.NodeName, Message: text.Cut(e.why, maxTold)}
+	case isNew && p.draft.RestartsTogether():
+		return entryOfFirst(p.first)
 	default:
-		e := l.explainedBy
-		why = v1beta1.HistoryEntry{Pod: e.pod.Name, Node: e.pod.Spec.NodeName, Message: text.Cut(e.why, maxTold)}
+		r := e.pod.FailureWithCause()
+		return entryOfFailure(&r)
 	}
-	if l.cause != "" {
-		why.Begin = metav1.NewTime(l.beganAt)
-	}
-	p.draft.ExplainLoss(why)
 }
 
 // isOfCode reports whether a failure of code, or a hang, began a loss.

@@ -138,16 +138,16 @@ func TestTwoFailuresFarApartAreOneIfTheFirstRestartsAll(t *testing.T) {
 
 // Of final failures that the operator sees together, the one by which the job fails ends productive time: by a failure rule, the last that it names.
 func TestTheLossThatEndsAJobBeginsWithTheFailureThatFailedIt(t *testing.T) {
-	any := success(v1beta1.FinishRule{"worker": {intstr.FromString(v1beta1.AnyRank)}})
+	anyRank := success(v1beta1.FinishRule{"worker": {intstr.FromString(v1beta1.AnyRank)}})
 	for name, tc := range map[string]struct {
 		rules []kt.JobOption
 		ends  time.Duration
 	}{
 		"without rules any failure fails it": {nil, 2 * minute},
-		"a failure rule needs ranks 1 and 2": {[]kt.JobOption{any, failure(v1beta1.FinishRule{"worker": ranks(1, 2)})}, 10 * minute},
+		"a failure rule needs ranks 1 and 2": {[]kt.JobOption{anyRank, failure(v1beta1.FinishRule{"worker": ranks(1, 2)})}, 10 * minute},
 		"a success rule needs rank 2":        {[]kt.JobOption{success(v1beta1.FinishRule{"worker": ranks(2)})}, 10 * minute},
-		"a success rule needs any":           {[]kt.JobOption{any}, 29 * minute},
-		"a rule of failurePolicy":            {[]kt.JobOption{any, failureRules(v1beta1.FailurePolicyRule{Match: v1beta1.FailureMatch{Messages: "rank 2"}, Action: failsJob})}, 10 * minute},
+		"a success rule needs any":           {[]kt.JobOption{anyRank}, 29 * minute},
+		"a rule of failurePolicy":            {[]kt.JobOption{anyRank, failureRules(v1beta1.FailurePolicyRule{Match: v1beta1.FailureMatch{Messages: "rank 2"}, Action: failsJob})}, 10 * minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			job := kt.Job(slices.Concat(tc.rules, []kt.JobOption{kt.Type("worker", 3, kt.Policy(v1beta1.RestartNever, 0)), kt.Begun})...)

@@ -61,11 +61,16 @@ func firstLost(l *ledger.Ledger, recorded *outcomes) (explains *end, at time.Tim
 		if ended := trainedUntil(e); at.IsZero() || !ended.IsZero() && ended.Before(at) {
 			at = ended
 		}
-		if !e.hasSucceeded() && (explains == nil || explains.isExcused && !e.isExcused) {
+		if explainsBetter(e, explains) {
 			explains = e
 		}
 	}
 	return explains, at
+}
+
+// explainsBetter reports whether an end says why code ended, and another does not; nil stands for none.
+func explainsBetter(e, than *end) bool {
+	return !e.hasSucceeded() && (than == nil || than.isExcused && !e.isExcused)
 }
 
 // trainedUntil returns when code stopped training; zero if unknown.
