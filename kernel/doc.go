@@ -120,7 +120,7 @@
 //
 // apply:
 //
-//   - incidentOf (first_failure.go) asks package incident whether the failure begins an incident. tellOfFirst (first_failure.go) has users
+//   - incidentOf (first_failure.go) asks package incident whether the failure begins an incident. reportFirst (first_failure.go) has users
 //     hear of the first one. Then countNodeFailures (avoid_nodes.go) counts it for its node, if the job has avoidNodes.
 //   - applyVerdict (apply.go) writes the restart into the draft: one attempt more, one restart more, perhaps a delay. From here on the pod is
 //     Superseded, or Behind if its code restarts in it. draft.NoteCodeStarted notes that code has started: from now on edits need a pause.

@@ -75,9 +75,9 @@ func incidentOf(w World, l *ledger.Ledger, replicas *roster.Roster, o *outcomes)
 	return incident.Of(incident.Inputs{Job: w.Job, Now: w.Now, Reports: w.Reports, Ledger: l, Roster: replicas}, failuresOf(o.ended))
 }
 
-// tellOfFirst has the first of the recorded failures of the incident be the one that users hear of. It comes to the head of failures, or becomes the
+// reportFirst has the first of the recorded failures of the incident be the one that users hear of. It comes to the head of failures, or becomes the
 // reason for the restart of all replicas. But if a rule fails the job, the failure about which it decided stays at the head.
-func (p *planning) tellOfFirst() {
+func (p *planning) reportFirst() {
 	o, first := &p.recorded, firstOf(p.ofIncident())
 	if first == nil {
 		return

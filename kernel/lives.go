@@ -45,8 +45,8 @@ func beganToRun(e *end) time.Time {
 	return latest(at, e.account.DelayedUntil(e.rank))
 }
 
-// codeStartedAt returns when the last container of a pod started, and whether all have. If the kubelet does not say when, as for a container that it
-// does not find any more, it is since the kubelet had the pod.
+// codeStartedAt returns when the last container of a pod started, and whether all have. Of a container that it does not find any more, the kubelet
+// does not say when. Then it is since the kubelet had the pod.
 func codeStartedAt(pod podstate.Pod) (at time.Time, started bool) {
 	at, started = pod.StartedAt()
 	if started && at.IsZero() && pod.Status.StartTime != nil {

@@ -34,7 +34,7 @@ type outcomes struct {
 	failingRule     string                    // the rule of spec.failurePolicy that fails the job; "" if none does
 	noProgress      *v1beta1.NoProgressStatus // what status.noProgress is from now on
 
-	// reasonForAll is the first failure, if all replicas restart after a failure: it is told as their reason. Nil otherwise. See tellOfFirst.
+	// reasonForAll is the first failure, if all replicas restart after a failure: it is told as their reason. Nil otherwise. See reportFirst.
 	reasonForAll *end
 }
 

@@ -89,7 +89,7 @@ func (p *planning) decide() {
 // an attempt that is over.
 func (p *planning) apply() {
 	p.incident = incidentOf(p.World, p.draft.Ledger, p.replicas, &p.recorded)
-	p.tellOfFirst()
+	p.reportFirst()
 	p.failureNode = p.countNodeFailures()
 	p.verdict, p.restarts = applyVerdict(p.draft, p.verdict, &p.recorded, &p.loss, p.Now)
 	v := p.verdict

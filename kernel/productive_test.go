@@ -136,7 +136,7 @@ func TestTwoFailuresFarApartAreOneIfTheFirstRestartsAll(t *testing.T) {
 	}
 }
 
-// Of final failures that the operator sees together, the one by which the job fails ends productive time: by a failure rule, the last that it names.
+// The operator sees final failures together. The one by which a rule fails the job ends productive time, whenever the others came.
 func TestTheLossThatEndsAJobBeginsWithTheFailureThatFailedIt(t *testing.T) {
 	anyRank := success(v1beta1.FinishRule{"worker": {intstr.FromString(v1beta1.AnyRank)}})
 	for name, tc := range map[string]struct {

@@ -57,8 +57,8 @@ type Incident struct {
 }
 
 // Of returns the incident of the stored first failure. But if a failure that this reconcile has recorded does not belong to that, it returns a new
-// one. What may be a cause of the stored one is left out of that: it is told too late. If the operator was down, there may be several new ones: then it
-// returns the last, as if each failure had been recorded when it came.
+// one. What may be a cause of the stored one is left out of that: it is told too late. If the operator was down, there may be several new
+// ones. Then it returns the last, as if each failure had been recorded when it came.
 func Of(in Inputs, recorded []Failure) Incident {
 	s := &in.Job.Status
 	i := Incident{Inputs: in, recorded: recorded, stored: s.FirstFailure, jobAttempt: s.JobAttempt}
@@ -80,7 +80,7 @@ func Of(in Inputs, recorded []Failure) Incident {
 // IsNew reports whether the incident begins in this reconcile.
 func (i Incident) IsNew() bool { return i.stored == nil }
 
-// leaveStored makes it a new incident, without what may be a cause of the stored one. But if nothing else may be the cause of what is new, that stays.
+// leaveStored makes it a new incident: the last, if there are several. It is without what may be a cause of the stored one. But if nothing else may be the cause of what is new, that stays.
 func (i *Incident) leaveStored() {
 	i.excluded = map[string]bool{}
 	hasCause := false
