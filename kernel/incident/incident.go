@@ -80,7 +80,8 @@ func Of(in Inputs, recorded []Failure) Incident {
 // IsNew reports whether the incident begins in this reconcile.
 func (i Incident) IsNew() bool { return i.stored == nil }
 
-// leaveStored makes it a new incident: the last, if there are several. It is without what may be a cause of the stored one. But if nothing else may be the cause of what is new, that stays.
+// leaveStored makes it a new incident: the last, if there are several. It is without what may be a cause of the stored one. But if nothing else may be
+// the cause of what is new, that stays.
 func (i *Incident) leaveStored() {
 	i.excluded = map[string]bool{}
 	hasCause := false
