@@ -54,8 +54,8 @@ func startOver(draft ledger.Draft, o *outcomes, l *loss, now time.Time) writtenR
 			draft.ReplacePod(e.account, e.rank)
 		}
 		told := &e
-		if o.toldInstead != nil {
-			told = o.toldInstead
+		if o.reasonForAll != nil {
+			told = o.reasonForAll
 		}
 		written.add(draft.Ledger, &e, told)
 	}

@@ -25,7 +25,7 @@ func (a *acting) runsInVain(t *roster.Type, pod podstate.Pod) bool {
 }
 
 // untilServedFail returns how long to wait before auxiliary replicas that were disrupted are replaced, in a job whose replicas restart together. Others
-// may be about to fail because they have lost them. Such a failure is excused only beside the disruption. The clock of a node may be ahead.
+// may be about to fail because they have lost them. Such a failure is excused only beside the disruption.
 func (o *outcomes) untilServedFail(l *ledger.Ledger, replicas *roster.Roster, now time.Time) (wait time.Duration) {
 	if !l.RestartsTogether() || replicas.UnfinishedWithPods() == 0 {
 		return 0
@@ -34,8 +34,8 @@ func (o *outcomes) untilServedFail(l *ledger.Ledger, replicas *roster.Roster, no
 		if !e.account.Auxiliary {
 			return 0
 		}
-		if since := now.Sub(e.pod.EndedAt()); e.countsAs == ledger.Disruption && since.Abs() < causeWithin {
-			wait = max(wait, causeWithin-since)
+		if e.countsAs == ledger.Disruption {
+			wait = max(wait, leftOf(causeWithin, e, now))
 		}
 	}
 	return wait

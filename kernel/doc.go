@@ -116,15 +116,15 @@
 // decide:
 //
 //   - askRulesAndCount (plan.go) asks the rules (rules.go), which read the ledger and cannot change it. No rule ends the job: the verdict is to run.
-//   - lossOf (time.go) finds what the job loses by the failure.
+//   - findWhereJobGoesOn (outcomes.go) finds whether the others go on after the failure. lossOf (time.go) finds what the job loses by it.
 //
 // apply:
 //
-//   - incidentOf (first_failure.go) asks package incident whether the failure begins an incident. Then countNodeFailures (avoid_nodes.go) counts it
-//     for its node, if the job has avoidNodes.
+//   - incidentOf (first_failure.go) asks package incident whether the failure begins an incident. reportFirst (first_failure.go) has users
+//     hear of the first one. Then countNodeFailures (avoid_nodes.go) counts it for its node, if the job has avoidNodes.
 //   - applyVerdict (apply.go) writes the restart into the draft: one attempt more, one restart more, perhaps a delay. From here on the pod is
 //     Superseded, or Behind if its code restarts in it. draft.NoteCodeStarted notes that code has started: from now on edits need a pause.
-//   - firstFailure (first_failure.go) asks the incident which failure came first. If that was another one than known so far,
+//   - planning.firstFailure (first_failure.go) asks the incident which failure came first. If that was another one than known so far,
 //     correctNodeFailures (avoid_nodes.go) counts it for its node.
 //   - openBarrierAndFormGang (plan.go) opens the barrier if all replicas have come to it, and forms the gang.
 //   - explainLoss (history.go) and noteTime (time.go) write into the draft why the job lost time, and since when.

@@ -100,7 +100,7 @@ func (o *outcomes) applyFailurePolicy(job *v1beta1.GenericJob, l *ledger.Ledger)
 	}
 	rules := job.Spec.FailurePolicy.Rules
 	expressions := expressionsOf(rules)
-	judge := func(e *end) (*v1beta1.FailurePolicyRule, string) {
+	ruleFor := func(e *end) (*v1beta1.FailurePolicyRule, string) {
 		record := e.pod.FailureWithCause()
 		return failureRule(rules, expressions, e.account.Type, &record)
 	}
@@ -111,22 +111,22 @@ func (o *outcomes) applyFailurePolicy(job *v1beta1.GenericJob, l *ledger.Ledger)
 		}
 	}
 	if l.RestartsTogether() {
-		judgeTogether(l, failed, judge)
+		obeyRuleForFirst(l, failed, ruleFor)
 		return
 	}
 	for _, e := range failed {
-		if rule, name := judge(e); rule != nil {
+		if rule, name := ruleFor(e); rule != nil {
 			e.obey(l, rule, name)
 		}
 	}
 }
 
-// judgeTogether has the rules decide about failures in a job whose replicas restart together. What a rule decides about the first failure holds for all of them. If no
-// rule matches the first failure, and it is final, then it restarts nothing. In that case they decide about the next failure, as if it had been seen later.
-func judgeTogether(l *ledger.Ledger, failed []*end, judge func(*end) (*v1beta1.FailurePolicyRule, string)) {
+// obeyRuleForFirst has all failures become what the rule for the first failure asks for, in a job whose replicas restart together. If no rule matches
+// the first failure, and it is final, then it restarts nothing. In that case the rules decide about the next failure, as if it had been seen later.
+func obeyRuleForFirst(l *ledger.Ledger, failed []*end, ruleFor func(*end) (*v1beta1.FailurePolicyRule, string)) {
 	failed = withFirstInFront(failed)
 	for i, first := range failed {
-		rule, name := judge(first)
+		rule, name := ruleFor(first)
 		switch {
 		case rule != nil:
 			for _, e := range failed[i:] {

@@ -3,6 +3,7 @@ package kernel
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -44,6 +45,23 @@ func successUnreachable(f facts) verdict.Verdict {
 		return f.fails(v1beta1.ReasonFailed, "")
 	}
 	return f.fails(v1beta1.ReasonSuccessUnreachable, status.NoSuccessRuleCanHold)
+}
+
+// failsBy reports whether a job fails if the replicas of some ends have failed for good, besides those of which the status knows.
+func failsBy(job *v1beta1.GenericJob, final []*end) bool {
+	if slices.ContainsFunc(final, (*end).failsJob) {
+		return true
+	}
+	draft, err := ledger.Load(job)
+	if err != nil { // cannot happen: observe has read it
+		return true
+	}
+	draft.ForgetScaledDown()
+	for _, e := range final {
+		draft.Fail(draft.Account(e.account.Type), e.rank)
+	}
+	f := facts{job: job, ledger: draft.Ledger}
+	return failureRuleHolds(f).Course != verdict.None || successUnreachable(f).Course != verdict.None
 }
 
 // isCompiled reports whether the job was compiled from a training job, whose author knows of no rules.

@@ -206,6 +206,17 @@ func TestWhoFollowsWaitsForNobody(t *testing.T) {
 	}
 }
 
+// The clock of a node may be ahead by a second or two. The cause is waited for all the same.
+func TestTheCauseIsWaitedForThoughAClockIsAhead(t *testing.T) {
+	job := world4()
+	pods := kt.Pods(job, "worker", 4, kt.Running)
+	pods[0] = kt.Pod(job, "worker", 0, crashed(4, 1, parted))
+	d := plan(t, job, kt.At(62*time.Second), pods...)
+	require.Zero(t, d.Status.JobAttempt)
+	require.Equal(t, 6*time.Second, d.RequeueAfter)
+	require.EqualValues(t, 1, plan(t, job, kt.At(68*time.Second), pods...).Status.JobAttempt)
+}
+
 // An end that its wrapper holds is let go with the order to stop, which may come because of the end of another.
 func TestAnEndThatIsLetGoIsStillTold(t *testing.T) {
 	job, pods := startedOver(t, 3)

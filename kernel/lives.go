@@ -17,7 +17,8 @@ import (
 //
 //   - Enough are all that have not finished; with minMember, that many.
 //   - Who comes late adds no time before, and takes none away once enough run. So does who is added by a scale.
-//   - The code of a pod has started and ended when its containers did, and not when the operator saw that. If nobody knows when, it was now.
+//   - The code of a pod has started and ended when its containers did, and not when the operator saw that. If nobody knows when it ended, it was now. If
+//     nobody knows when it started, it was when the kubelet took the pod.
 
 // livedFor returns how long a replica had lived that has ended, or all together if they restart together.
 func livedFor(draft ledger.Draft, e *end, l *loss, now time.Time) time.Duration {
@@ -34,23 +35,76 @@ func livedFor(draft ledger.Draft, e *end, l *loss, now time.Time) time.Duration 
 	return max(0, until.Sub(since))
 }
 
-// beganToRun returns when the code of a replica started; zero if it did not. If the kubelet does not say when, it is since the kubelet had the pod. In
-// place, a container may have started before: it waits for its delay to end, or for the operator.
+// beganToRun returns when the code of a replica started; zero if it did not. In place, a container may have started before: it waits for its delay to
+// end, or for the operator.
 func beganToRun(e *end) time.Time {
-	at, started := e.pod.StartedAt()
+	at, started := codeStartedAt(e.pod)
 	if !started {
 		return time.Time{}
-	}
-	if at.IsZero() && e.pod.Status.StartTime != nil {
-		at = e.pod.Status.StartTime.Time
 	}
 	return latest(at, e.account.DelayedUntil(e.rank))
 }
 
-// runTogetherSince returns since when enough replicas run together, and whether they do. Ended are the pods that have ended in this reconcile, by
-// their names. With these it answers for the time before.
-func runTogetherSince(job *v1beta1.GenericJob, l *ledger.Ledger, replicas *roster.Roster, ended map[string]podstate.Pod) (since time.Time, enough bool) {
-	starts, finished := startsOf(replicas, ended)
+// codeStartedAt returns when the last container of a pod started, and whether all have. Of a container that it does not find any more, the kubelet
+// does not say when. Then it is since the kubelet had the pod.
+func codeStartedAt(pod podstate.Pod) (at time.Time, started bool) {
+	at, started = pod.StartedAt()
+	if started && at.IsZero() && pod.Status.StartTime != nil {
+		at = pod.Status.StartTime.Time
+	}
+	return at, started
+}
+
+// runTogetherSince returns since when enough replicas run together, and whether they do.
+func runTogetherSince(job *v1beta1.GenericJob, l *ledger.Ledger, replicas *roster.Roster) (since time.Time, enough bool) {
+	var starts []time.Time
+	for t, rank := range replicas.Replicas() {
+		if !t.Auxiliary && runsIn(replicas, t, rank, podstate.Alive) {
+			starts = addStart(starts, t.Pod(rank))
+		}
+	}
+	return enoughSince(job, l, starts, 0)
+}
+
+// ranTogetherSince answers for the time before this reconcile. Ended are the pods that have ended in it, by their names, as they were then. One that
+// is being deleted ran before, and need not run for long.
+func ranTogetherSince(job *v1beta1.GenericJob, l *ledger.Ledger, replicas *roster.Roster, ended map[string]*corev1.Pod) (since time.Time, enough bool) {
+	var starts []time.Time
+	finished := 0
+	for t, rank := range replicas.Replicas() {
+		if t.Auxiliary || t.Pods[rank] == nil {
+			continue
+		}
+		switch pod := ended[t.Pods[rank].Name]; {
+		case pod != nil:
+			starts = addStart(starts, podstate.Pod{Pod: pod, Template: &t.Template})
+			if t.HasFinished(rank) {
+				finished++
+			}
+		case runsIn(replicas, t, rank, podstate.Alive, podstate.Terminating):
+			starts = addStart(starts, t.Pod(rank))
+		}
+	}
+	return enoughSince(job, l, starts, finished)
+}
+
+// runsIn reports whether the pod of a replica runs code of the present attempt, and its state is one of some.
+func runsIn(replicas *roster.Roster, t *roster.Type, rank int, states ...podstate.State) bool {
+	pod := t.Pods[rank]
+	return pod != nil && !t.HasFinished(rank) && pod.Status.Phase == corev1.PodRunning && slices.Contains(states, replicas.State(t, rank))
+}
+
+// addStart adds when the code of a pod started, if it has.
+func addStart(starts []time.Time, pod podstate.Pod) []time.Time {
+	if at, started := codeStartedAt(pod); started {
+		starts = append(starts, at)
+	}
+	return starts
+}
+
+// enoughSince returns since when enough replicas run together, by when each started that runs, and whether they do. Finished is how many of these the
+// ledger has as finished: they ran, too.
+func enoughSince(job *v1beta1.GenericJob, l *ledger.Ledger, starts []time.Time, finished int) (since time.Time, enough bool) {
 	need := l.Unfinished() - l.AuxiliaryReplicas() + finished
 	if s := job.Spec.Scheduler; s != nil && s.MinMember != nil {
 		need = min(need, int(*s.MinMember))
@@ -63,39 +117,6 @@ func runTogetherSince(job *v1beta1.GenericJob, l *ledger.Ledger, replicas *roste
 		since = starts[need-1]
 	}
 	return latest(since, l.RestartTime()), true
-}
-
-// startsOf returns when the code of each replica started that runs, or that ran until this reconcile. Finished is how many of these have finished now.
-func startsOf(replicas *roster.Roster, ended map[string]podstate.Pod) (starts []time.Time, finished int) {
-	for t, rank := range replicas.Replicas() {
-		pod := t.Pods[rank]
-		if pod == nil || t.Auxiliary {
-			continue
-		}
-		p, hasEnded := ended[pod.Name]
-		switch {
-		case hasEnded && t.HasFinished(rank):
-			finished++
-		case !hasEnded && !isRunning(replicas, t, rank, ended != nil):
-			continue
-		}
-		if p.Pod == nil {
-			p = t.Pod(rank)
-		}
-		if at, all := p.StartedAt(); all {
-			starts = append(starts, at)
-		}
-	}
-	return starts, finished
-}
-
-// isRunning reports whether the pod of a replica runs code of the present attempt. One that is being deleted ran before, and need not run for long.
-func isRunning(replicas *roster.Roster, t *roster.Type, rank int, before bool) bool {
-	if t.HasFinished(rank) || t.Pods[rank].Status.Phase != corev1.PodRunning {
-		return false
-	}
-	state := replicas.State(t, rank)
-	return state == podstate.Alive || before && state == podstate.Terminating
 }
 
 func latest(a, b time.Time) time.Time {

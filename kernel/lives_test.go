@@ -188,3 +188,30 @@ func TestCodeThatWaitsInItsPodDoesNotLiveYet(t *testing.T) {
 	l.pods[0] = with([]*corev1.Pod{l.pods[0]}, goes(1, 0))[0]
 	require.EqualValues(t, 3, l.fails(0, 21).sees(21).streak(), "its container ran for 20 minutes, and its code for one")
 }
+
+// A kubelet that does not find a container any more knows neither when its code started nor when it ended. It has had the pod for twenty minutes.
+func TestCodeOfUnknownStartLivesSinceTheKubeletHadItsPod(t *testing.T) {
+	for name, options := range map[string][]kt.JobOption{"scope Job": {kt.JobScope}, "scope Replica": nil} {
+		t.Run(name, func(t *testing.T) {
+			for age, want := range map[time.Duration]int32{20 * minute: 1, 9 * minute: 4} {
+				l := livesOf(t, 1, options...)
+				l.pods[0] = kt.Pod(l.job, "worker", 0, kt.ExitedAt(137, time.Time{}), kt.StartedAt(minutes(60).Add(-age)), func(p *corev1.Pod) {
+					s := &p.Status.ContainerStatuses[0]
+					s.ContainerID, s.State.Terminated.Reason = "containerd://1", "ContainerStatusUnknown"
+				})
+				require.Equal(t, want, l.sees(60).streak())
+				require.Equal(t, kt.At(60*minute), l.job.Status.Time.Open.Since.Time)
+			}
+		})
+	}
+}
+
+// Of the pods that run together, one tells no start. It began at the earliest when its kubelet had it: before that, too few ran.
+func TestAStartThatNobodyKnowsIsNoEarlierThanThePod(t *testing.T) {
+	l := livesOf(t, 3, kt.JobScope, minMember(2)).starts(0, 1).starts(1, 59)
+	l.pods[2] = kt.Pod(l.job, "worker", 2, kt.ExitedAt(137, time.Time{}), kt.StartedAt(minutes(55)), func(p *corev1.Pod) {
+		s := &p.Status.ContainerStatuses[0]
+		s.ContainerID, s.State.Terminated.Reason = "containerd://1", "ContainerStatusUnknown"
+	})
+	require.EqualValues(t, 4, l.sees(60).streak(), "two ran together for five minutes")
+}

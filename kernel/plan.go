@@ -80,6 +80,7 @@ func (p *planning) record() {
 func (p *planning) decide() {
 	v, recheckAfter := askRulesAndCount(p.World, p.draft, &p.recorded)
 	p.verdict, p.askRulesAfter = v, soonest(recheckAfter, p.recorded.waitsFor)
+	p.recorded.findWhereJobGoesOn(p.Job, p.draft.Ledger, v)
 	p.loss = lossOf(p.Job, p.draft, p.replicas, &p.recorded, v)
 }
 
@@ -88,6 +89,7 @@ func (p *planning) decide() {
 // an attempt that is over.
 func (p *planning) apply() {
 	p.incident = incidentOf(p.World, p.draft.Ledger, p.replicas, &p.recorded)
+	p.reportFirst()
 	p.failureNode = p.countNodeFailures()
 	p.verdict, p.restarts = applyVerdict(p.draft, p.verdict, &p.recorded, &p.loss, p.Now)
 	v := p.verdict
@@ -97,7 +99,7 @@ func (p *planning) apply() {
 	p.first, p.summaryBefore = p.firstFailure()
 	p.correctNodeFailures()
 	p.start = openBarrierAndFormGang(p.World, p.draft, p.replicas, v)
-	explainLoss(p.draft, v, p.loss, p.Job.Status.FirstFailure, p.first, p.summaryBefore)
+	p.explainLoss()
 	noteTime(p.World, p.draft, p.replicas, v, p.loss)
 }
 

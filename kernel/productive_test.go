@@ -1,14 +1,17 @@
 package kernel_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
 )
 
@@ -63,27 +66,99 @@ func TestTheEndOfAnInitContainerBeginsNoLoss(t *testing.T) {
 	require.Equal(t, kt.At(60*minute), job.Status.Time.Open.Since.Time)
 }
 
+// evalAndWorkers is a job whose evaluator fails for good after two minutes, while its workers go on. The rules name workers alone.
+func evalAndWorkers(policy v1beta1.RestartPolicyType, options ...kt.JobOption) *v1beta1.GenericJob {
+	rules := []kt.JobOption{success(v1beta1.FinishRule{"worker": nil}), failure(v1beta1.FinishRule{"worker": ranks(1)})}
+	types := []kt.JobOption{kt.Type("worker", 2, kt.Policy(policy, -1)), kt.Type("eval", 1, kt.Policy(v1beta1.RestartNever, -1)), kt.BackoffLimit(9)}
+	job := kt.Job(slices.Concat(rules, types, options, []kt.JobOption{kt.Begun})...)
+	job.Status.Ledger = []v1beta1.TaskLedger{{Type: "worker", Replicas: []v1beta1.RankRecord{{Rank: 1, Streak: 3}}}}
+	return job
+}
+
 // The others go on after a failure that is final, so it interrupts nothing: neither the time nor their life. Nor does it if the operator sees it only
-// with the next failure.
+// with the next failure, 27 minutes later. That one is told as the first, and as what the loss came of.
 func TestAFailureForGoodBeginsNoLossIfTheOthersGoOn(t *testing.T) {
-	rules := []kt.JobOption{success(v1beta1.FinishRule{"worker": nil}), failure(v1beta1.FinishRule{"worker": nil})}
-	for name, scope := range map[string]kt.JobOption{"scope Job": kt.JobScope, "scope Replica": func(*v1beta1.GenericJob) {}} {
+	for name, options := range map[string][]kt.JobOption{"scope Job": {kt.JobScope}, "scope Replica": nil} {
 		for how, isSeen := range map[string]bool{"one by one": true, "together": false} {
-			t.Run(name+", "+how, func(t *testing.T) {
-				job := kt.Job(append(rules, scope, kt.BackoffLimit(9), kt.Type("worker", 2), kt.Type("eval", 1, kt.Policy(v1beta1.RestartNever, -1)), kt.Begun)...)
-				job.Status.Ledger = []v1beta1.TaskLedger{{Type: "worker", Replicas: []v1beta1.RankRecord{{Rank: 1, Streak: 3}}}}
-				both := kt.Pods(job, "worker", 2, startedAt(0))
-				job = look(t, job, minute, append(both, kt.Pod(job, "eval", 0, startedAt(0)))...)
-				failed := kt.Pod(job, "eval", 0, failedAt(0, 2*minute))
-				if isSeen {
-					job = look(t, job, 3*minute, append(both, failed)...)
-				}
-				job = look(t, job, 30*minute, both[0], kt.Pod(job, "worker", 1, failedAt(0, 29*minute)), failed)
-				require.Equal(t, v1beta1.TimeLostToRestart, open(job))
-				require.Equal(t, kt.At(29*minute), job.Status.Time.Open.Since.Time)
-				require.EqualValues(t, 1, ledger(job.Status, "worker").Replicas[0].Streak)
-			})
+			for _, policy := range []v1beta1.RestartPolicyType{v1beta1.RestartOnFailure, v1beta1.RestartNever} {
+				t.Run(name+", "+how+", "+string(policy), func(t *testing.T) {
+					job := evalAndWorkers(policy, options...)
+					both := kt.Pods(job, "worker", 2, startedAt(0))
+					job = look(t, job, minute, append(both, kt.Pod(job, "eval", 0, startedAt(0)))...)
+					failed := kt.Pod(job, "eval", 0, failedAt(0, 2*minute))
+					if isSeen {
+						job = look(t, job, 3*minute, append(both, failed)...)
+					}
+					d := plan(t, job, kt.At(30*minute), both[0], kt.Pod(job, "worker", 1, failedAt(0, 29*minute)), failed)
+					job = after(job, d)
+					requireWhole(t, job)
+					require.Equal(t, both[1].Name, job.Status.FirstFailure.Pod)
+					require.Zero(t, job.Status.FirstFailure.Others)
+					require.EqualValues(t, 29*60, job.Status.Time.Productive)
+					entry := lastEntry(job)
+					require.Equal(t, v1beta1.HistoryFailure, entry.Kind)
+					require.Equal(t, kt.At(29*minute), entry.Begin.Time)
+					require.Equal(t, both[1].Name, entry.Pod)
+					if policy == v1beta1.RestartNever {
+						require.Equal(t, v1beta1.JobFailed, job.Status.Phase)
+						require.Contains(t, condition(job.Status, v1beta1.ConditionFailed).Message, both[1].Name)
+						require.EqualValues(t, 60, job.Status.Time.Lost.Restart)
+						return
+					}
+					require.Equal(t, v1beta1.TimeLostToRestart, open(job))
+					require.EqualValues(t, 1, ledger(job.Status, "worker").Replicas[0].Streak)
+					restart := slices.IndexFunc(d.Events, func(e kernel.Event) bool { return e.Reason == v1beta1.ReasonRestarted })
+					require.GreaterOrEqual(t, restart, 0, "%v", d.Events)
+					require.Contains(t, d.Events[restart].Message, both[1].Name)
+				})
+			}
 		}
+	}
+}
+
+// The operator was down while two workers failed, 27 minutes apart. With scope Replica each is a failure of its own, and the loss began with the one
+// before. With scope Job the first of them restarts all, so the other belongs to it.
+func TestTwoFailuresFarApartAreOneIfTheFirstRestartsAll(t *testing.T) {
+	for name, tc := range map[string]struct {
+		options       []kt.JobOption
+		first, others int
+	}{"scope Job": {[]kt.JobOption{kt.JobScope}, 0, 1}, "scope Replica": {nil, 1, 0}} {
+		t.Run(name, func(t *testing.T) {
+			job := kt.Job(slices.Concat(tc.options, []kt.JobOption{kt.Type("worker", 2), kt.BackoffLimit(9), kt.Begun})...)
+			job = look(t, job, minute, kt.Pods(job, "worker", 2, startedAt(0))...)
+			job = look(t, job, 30*minute, kt.Pod(job, "worker", 0, failedAt(0, 2*minute)), kt.Pod(job, "worker", 1, failedAt(0, 29*minute)))
+			require.Equal(t, nameOf(job, tc.first), job.Status.FirstFailure.Pod)
+			require.EqualValues(t, tc.others, job.Status.FirstFailure.Others)
+			require.Equal(t, nameOf(job, 0), lastEntry(job).Pod)
+			require.Equal(t, kt.At(2*minute), lastEntry(job).Begin.Time)
+			require.EqualValues(t, 2-tc.others, job.Status.BackoffCount)
+		})
+	}
+}
+
+// The operator sees final failures together. The one by which a rule fails the job ends productive time, whenever the others came.
+func TestTheLossThatEndsAJobBeginsWithTheFailureThatFailedIt(t *testing.T) {
+	anyRank := success(v1beta1.FinishRule{"worker": {intstr.FromString(v1beta1.AnyRank)}})
+	for name, tc := range map[string]struct {
+		rules []kt.JobOption
+		ends  time.Duration
+	}{
+		"without rules any failure fails it": {nil, 2 * minute},
+		"a failure rule needs ranks 1 and 2": {[]kt.JobOption{anyRank, failure(v1beta1.FinishRule{"worker": ranks(1, 2)})}, 10 * minute},
+		"a success rule needs rank 2":        {[]kt.JobOption{success(v1beta1.FinishRule{"worker": ranks(2)})}, 10 * minute},
+		"a success rule needs any":           {[]kt.JobOption{anyRank}, 29 * minute},
+		"a rule of failurePolicy":            {[]kt.JobOption{anyRank, failureRules(v1beta1.FailurePolicyRule{Match: v1beta1.FailureMatch{Messages: "rank 2"}, Action: failsJob})}, 10 * minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			job := kt.Job(slices.Concat(tc.rules, []kt.JobOption{kt.Type("worker", 3, kt.Policy(v1beta1.RestartNever, 0)), kt.Begun})...)
+			job = look(t, job, minute, kt.Pods(job, "worker", 3, startedAt(0))...)
+			job = look(t, job, 30*minute, kt.Pod(job, "worker", 0, failedAt(0, 29*minute)), kt.Pod(job, "worker", 1, failedAt(0, 2*minute)), kt.Pod(job, "worker", 2, failedAt(0, 10*minute), saying("rank 2")))
+			require.Equal(t, v1beta1.JobFailed, job.Status.Phase)
+			require.Equal(t, kt.At(tc.ends), lastEntry(job).Begin.Time)
+			require.Equal(t, tc.ends, time.Duration(job.Status.Time.Productive)*second)
+			require.Equal(t, metav1.NewTime(kt.At(tc.ends)), *job.Status.FirstFailure.Time)
+			require.Equal(t, job.Status.FirstFailure.Pod, lastEntry(job).Pod)
+		})
 	}
 }
 

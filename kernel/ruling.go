@@ -20,7 +20,12 @@ type end struct {
 	pod   podstate.Pod
 	state podstate.State // of the pod. In a FailedInPod pod the code can run again; a Stranded pod has not ended, but runs no code any more
 	ruling
+	// othersGoOn says that it neither restarts all replicas nor fails the job. The decide stage finds that: see outcomes.findWhereJobGoesOn.
+	othersGoOn bool
 }
+
+// goesOnWithout reports whether the job goes on without the replica, which has finished.
+func (e *end) goesOnWithout() bool { return e.othersGoOn && e.account.HasFinished(e.rank) }
 
 // ruling is what becomes of an end: the replica runs again, or has failed for good. endOf makes it. After that nothing changes it but the four
 // functions at the end of this file, in their order: excuse, obey, failJob and joinCountedHang.

@@ -23,16 +23,17 @@ type loss struct {
 	ranSince   time.Time         // since when enough replicas had run together before that; zero if they had not
 	hadTrained bool              // no status says that they had
 	anew       bool              // there is no loss, but all replicas begin again, because one has succeeded under policy Always
-	first      *end              // the end that says why; nil if none was recorded
+	// explainedBy is the end that says why; nil if none was recorded. With restartScope Job the first failure says it better, if there is one.
+	explainedBy *end
 }
 
 // lossOf finds the loss. It comes before applyVerdict writes restarts: after that nothing shows any more which replicas ran together.
 func lossOf(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roster, recorded *outcomes, v verdict.Verdict) (l loss) {
-	l.first, l.beganAt = firstLost(draft.Ledger, recorded, v.ByFailure)
+	l.explainedBy, l.beganAt = firstLost(draft.Ledger, recorded)
 	again := slices.ContainsFunc(recorded.allowedRestarts, func(e end) bool { return !e.account.Auxiliary })
 	switch {
-	case l.first != nil && v.Course != verdict.Succeed && (len(recorded.allowedRestarts) > 0 || v.ByFailure):
-		l.cause = causeOfLoss(l.first)
+	case l.explainedBy != nil && v.Course != verdict.Succeed && (len(recorded.allowedRestarts) > 0 || v.ByFailure):
+		l.cause = causeOfLoss(l.explainedBy)
 	case again && draft.RestartsTogether() && !v.IsOver():
 		l.anew = true
 	case v.Course != verdict.Succeed:
@@ -41,36 +42,34 @@ func lossOf(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roster
 		l.beganAt = time.Time{} // it trained until now
 	}
 	if l.ranSince = draft.TrainsSince(); l.ranSince.IsZero() {
-		l.ranSince, _ = runTogetherSince(job, draft.Ledger, replicas, recorded.endedPods())
+		l.ranSince, _ = ranTogetherSince(job, draft.Ledger, replicas, recorded.endedPods())
 		l.hadTrained = !l.ranSince.IsZero() && (l.beganAt.IsZero() || l.ranSince.Before(l.beganAt))
 	}
 	return l
 }
 
 // firstLost returns the end that says why code ended, and when the first code ended. A failure that came because another replica was disrupted does
-// not say why, if there is another end. Nor does a success after which all begin again. After an end that is final the others go on, unless it fails
-// the job.
-func firstLost(l *ledger.Ledger, recorded *outcomes, failsJob bool) (first *end, at time.Time) {
+// not say why, if there is another end. Nor does a success after which all begin again. An end with which the job goes on has lost nothing.
+func firstLost(l *ledger.Ledger, recorded *outcomes) (explains *end, at time.Time) {
 	if recorded.waitsFor > 0 {
 		return nil, time.Time{}
 	}
 	for _, e := range recorded.ended {
-		goesOn := !failsJob && e.account.HasFinished(e.rank) || e.hasSucceeded() && !l.RestartsTogether()
-		if e.account.Auxiliary || goesOn {
+		if e.account.Auxiliary || e.goesOnWithout() || e.hasSucceeded() && !l.RestartsTogether() {
 			continue
 		}
 		if ended := trainedUntil(e); at.IsZero() || !ended.IsZero() && ended.Before(at) {
 			at = ended
 		}
-		if saysMore(e, first) {
-			first = e
+		if explainsBetter(e, explains) {
+			explains = e
 		}
 	}
-	return first, at
+	return explains, at
 }
 
-// saysMore reports whether an end says why code ended, and another does not; nil stands for none.
-func saysMore(e, than *end) bool {
+// explainsBetter reports whether an end says why code ended, and another does not; nil stands for none.
+func explainsBetter(e, than *end) bool {
 	return !e.hasSucceeded() && (than == nil || than.isExcused && !e.isExcused)
 }
 
@@ -130,7 +129,7 @@ func timeFacts(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.V
 	}
 	ended := present.Loss != "" || present.Anew
 	if !v.EndsJob() && !changesMode(w, draft) && !isBlockedBeforeItRan(w, v) && (ended || !draft.Trains()) {
-		from, present.Runs = runTogetherSince(w.Job, draft.Ledger, replicas, nil)
+		from, present.Runs = runTogetherSince(w.Job, draft.Ledger, replicas)
 	}
 	if ended && !present.Runs {
 		from = l.beganAt

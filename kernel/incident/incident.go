@@ -34,6 +34,8 @@ type Failure struct {
 	why     func() string
 	beganAt time.Time // when the container began; zero if unknown
 	isFinal bool      // the ledger says that the replica has failed for good
+	// OthersGoOn says that this failure neither restarts all replicas nor fails the job. So a later one may begin another incident.
+	OthersGoOn bool
 }
 
 // FailureOf returns how code has failed, by its pod. Why says what happened. It is called for the first failure only, because it takes time to read
@@ -46,7 +48,7 @@ func FailureOf(pod podstate.Pod, why func() string) Failure {
 type Incident struct {
 	Inputs
 	recorded   []Failure             // its failures that this reconcile has recorded
-	excluded   map[string]bool       // pods of which it has recorded failures that are of an earlier incident
+	excluded   map[string]bool       // pods of which it has recorded failures that are of earlier incidents
 	stored     *v1beta1.FirstFailure // the first failure, by the status; nil if the incident begins in this reconcile
 	jobAttempt int32                 // in which the code failed
 	runsSince  time.Time             // when the replica that failed first began to run again; zero if it has not
@@ -55,7 +57,8 @@ type Incident struct {
 }
 
 // Of returns the incident of the stored first failure. But if a failure that this reconcile has recorded does not belong to that, it returns a new
-// one. What may be a cause of the stored one is left out of that: it is told too late.
+// one. What may be a cause of the stored one is left out of that: it is told too late. If the operator was down, there may be several new
+// ones. Then it returns the last, as if each failure had been recorded when it came.
 func Of(in Inputs, recorded []Failure) Incident {
 	s := &in.Job.Status
 	i := Incident{Inputs: in, recorded: recorded, stored: s.FirstFailure, jobAttempt: s.JobAttempt}
@@ -77,7 +80,8 @@ func Of(in Inputs, recorded []Failure) Incident {
 // IsNew reports whether the incident begins in this reconcile.
 func (i Incident) IsNew() bool { return i.stored == nil }
 
-// leaveStored makes it a new incident, without what may be a cause of the stored one. But if nothing else may be the cause of what is new, that stays.
+// leaveStored makes it a new incident: the last, if there are several. It is without what may be a cause of the stored one. But if nothing else may be
+// the cause of what is new, that stays.
 func (i *Incident) leaveStored() {
 	i.excluded = map[string]bool{}
 	hasCause := false
@@ -85,10 +89,42 @@ func (i *Incident) leaveStored() {
 		i.excluded[f.Pod] = f.Follows == "" && f.Time != nil && i.includes(&f)
 		hasCause = hasCause || f.Follows == "" && !i.excluded[f.Pod]
 	}
+	i.stored = nil
 	if hasCause {
 		i.recorded = slices.DeleteFunc(slices.Clone(i.recorded), func(f Failure) bool { return i.excluded[f.Pod] })
 	}
-	i.stored = nil
+	i.leaveEarlier()
+}
+
+// leaveEarlier leaves out the failures of earlier incidents, if the recorded ones belong to several.
+func (i *Incident) leaveEarlier() {
+	begin := i.beginOfLast()
+	isEarlier := func(f Failure) bool { return f.Time != nil && f.Time.Time.Before(begin) }
+	for _, f := range i.recorded {
+		i.excluded[f.Pod] = i.excluded[f.Pod] || isEarlier(f)
+	}
+	i.recorded = slices.DeleteFunc(slices.Clone(i.recorded), isEarlier)
+}
+
+// beginOfLast returns when the last incident began, of several to which the recorded failures belong; zero if they belong to one.
+func (i *Incident) beginOfLast() (begin time.Time) {
+	list := slices.DeleteFunc(slices.Clone(i.recorded), func(f Failure) bool { return f.Time == nil })
+	slices.SortStableFunc(list, func(a, b Failure) int { return a.Time.Compare(b.Time.Time) })
+	earlier := Incident{Inputs: i.Inputs, jobAttempt: i.jobAttempt}
+	for n := range list {
+		f := &list[n]
+		if n > 0 && !list[n-1].OthersGoOn {
+			break // what failed after it is of code that has lost the others
+		}
+		if earlier.includes(f) {
+			continue
+		}
+		earlier.stored = &v1beta1.FirstFailure{ReplicaFailure: f.ReplicaFailure, JobAttempt: i.jobAttempt}
+		if n > 0 {
+			begin = f.Time.Time
+		}
+	}
+	return begin
 }
 
 // Excludes reports whether the failure that this reconcile has recorded of a pod is of an earlier incident.
