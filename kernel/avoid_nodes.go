@@ -42,8 +42,19 @@ func (s Settings) Avoiding(job *v1beta1.GenericJob) *v1beta1.GenericJob {
 // maxNodeMessage is how many bytes a message about what happened on a node may have.
 const maxNodeMessage = 300
 
-// failureOn returns what the failure of code speaks against its node. Why is the sentence about it.
-func failureOn(f *v1beta1.ReplicaFailure, why string) ledger.NodeFailure {
+// failureOn returns what the failure of code speaks against its node. Why is the sentence about it. The clock of the node tells when it came, and may be
+// wrong. A time before the pod was created, or after now, becomes the nearest one that is possible.
+func (p *planning) failureOn(f *v1beta1.ReplicaFailure, why string) ledger.NodeFailure {
+	counted := failureAsTold(f, why)
+	if counted.Second != 0 {
+		_, created := lookUpPod(p.replicas, f.Pod)
+		counted.Second = min(max(counted.Second, created.Unix()), p.Now.Unix())
+	}
+	return counted
+}
+
+// failureAsTold is failureOn with the time that the node tells. It is for a failure that was noted before: its pod may be gone.
+func failureAsTold(f *v1beta1.ReplicaFailure, why string) ledger.NodeFailure {
 	counted := nodeFailure(f.Node, v1beta1.AvoidFailed, why)
 	if f.Time != nil {
 		counted.Second = f.Time.Unix()
@@ -130,10 +141,10 @@ func (p *planning) addFirstFailure() (counted failureNode) {
 	}
 	counted.isNew = true
 	if record := first.pod.Failure(); p.mayBeOfNode(first) && record.Follows == "" {
-		counted.failure = failureOn(&record, first.pod.FailureSentence())
+		counted.failure = p.failureOn(&record, first.pod.FailureSentence())
 		p.draft.AddNodeFailure(counted.failure, p.Now)
 		record = first.pod.FailureWithCause()
-		p.avoidAtOnce(first.account.Type, &record)
+		p.avoidAtOnce(&record)
 	}
 	return counted
 }
@@ -151,15 +162,16 @@ func (p *planning) mayBeOfNode(e *end) bool {
 
 // avoidAtOnce notes that this one failure is enough to avoid its node, if the rule of failurePolicy that matches it says so (elsewhere). It reports
 // whether the rule does. F is the failure that is known to be the first, even if that became known late.
-func (p *planning) avoidAtOnce(replicaType string, f *v1beta1.ReplicaFailure) bool {
+func (p *planning) avoidAtOnce(f *v1beta1.ReplicaFailure) bool {
 	if p.Job.Spec.FailurePolicy == nil {
 		return false
 	}
+	replicaType, _ := lookUpPod(p.replicas, f.Pod)
 	rule, _ := FailureRule(p.Job.Spec.FailurePolicy.Rules, replicaType, f)
 	if rule == nil || !rule.Elsewhere {
 		return false
 	}
-	p.draft.AvoidAtOnce(failureOn(f, ""))
+	p.draft.AvoidAtOnce(p.failureOn(f, ""))
 	return true
 }
 
@@ -174,7 +186,7 @@ func (p *planning) correctNodeFailures() {
 		p.draft.RemoveNodeFailure(before)
 		p.draft.AddNodeFailure(now, p.Now)
 	}
-	atOnce := now.Node != "" && p.avoidAtOnce(typeOf(p.replicas, p.first.Pod), &p.first.ReplicaFailure)
+	atOnce := now.Node != "" && p.avoidAtOnce(&p.first.ReplicaFailure)
 	if (now != before || atOnce) && !p.verdict.IsOver() {
 		p.avoidNodes()
 	}
@@ -183,14 +195,14 @@ func (p *planning) correctNodeFailures() {
 	}
 }
 
-// typeOf returns the type of the replica that has the pod of this name; "" if none has.
-func typeOf(replicas *roster.Roster, pod string) string {
+// lookUpPod returns the type of the replica that has the pod of this name, and when the pod was created; "" and zero if none has.
+func lookUpPod(replicas *roster.Roster, name string) (replicaType string, created time.Time) {
 	for t, rank := range replicas.Replicas() {
-		if p := t.Pods[rank]; p != nil && p.Name == pod {
-			return t.Type
+		if pod := t.Pods[rank]; pod != nil && pod.Name == name {
+			return t.Type, pod.CreationTimestamp.Time
 		}
 	}
-	return ""
+	return "", time.Time{}
 }
 
 // correctedNode returns the failure that was counted for its node, and the one that counts by what is known now. A stored first failure may have been a
@@ -202,7 +214,7 @@ func (p *planning) correctedNode() (before, now ledger.NodeFailure) {
 	case p.failureNode.isNew && first != nil:
 		return p.failureNode.failure, p.countedFor(first)
 	case isOther && stored != nil && stored.Follows == "":
-		return failureOn(&stored.ReplicaFailure, stored.Why), p.countedFor(first)
+		return failureAsTold(&stored.ReplicaFailure, stored.Why), p.countedFor(first)
 	case isOther:
 		return before, p.countedFor(first)
 	default:
@@ -215,7 +227,7 @@ func (p *planning) countedFor(f *v1beta1.FirstFailure) (counted ledger.NodeFailu
 	if f.Follows != "" || slices.ContainsFunc(p.recorded.ended, func(e *end) bool { return e.pod.Name == f.Pod && !p.mayBeOfNode(e) }) {
 		return counted
 	}
-	return failureOn(&f.ReplicaFailure, f.Why)
+	return p.failureOn(&f.ReplicaFailure, f.Why)
 }
 
 // replacePodsOnBadNodes replaces pods on avoided nodes, of replicas that wait at the barrier to begin again in their pods.

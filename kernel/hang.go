@@ -49,15 +49,16 @@ func (h *hang) noteStored(job *v1beta1.GenericJob, l *ledger.Ledger, f *v1beta1.
 		return
 	}
 	switch a, rank := replicaOf(job, l, f.Pod); {
-	case a != nil && a.HasFailed(rank):
-	case a != nil && isExcepted(job, a.Type, f):
+	case a == nil || a.HasFailed(rank):
+	case isExcepted(job, a.Type, f):
 		h.excepted = f.Time.Time
 	default:
 		h.counted = f.Time.Time
 	}
 }
 
-// replicaOf returns the replica with this pod that has ended before; nil if there is none. To make names takes time, so it leaves out all others.
+// replicaOf returns the replica with this pod that has ended before; nil if there is none, because it was scaled away. To make names takes time, so
+// it leaves out all others.
 func replicaOf(job *v1beta1.GenericJob, l *ledger.Ledger, pod string) (*ledger.Account, int) {
 	for _, a := range l.Accounts() {
 		for rank := range a.N {
