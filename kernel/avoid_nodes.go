@@ -130,7 +130,8 @@ func rejections(o *outcomes, whole bool) (list []ledger.NodeFailure) {
 	return list
 }
 
-// addFirstFailure counts the first failure of a new incident for its node.
+// addFirstFailure counts the first failure of a new incident for its node. No failure counts if the first belongs to a hang that has counted before:
+// those that come after it may have failed because they lost it.
 func (p *planning) addFirstFailure() (counted failureNode) {
 	if !spec.Avoidance(p.Job).Counts {
 		return counted

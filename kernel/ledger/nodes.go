@@ -108,7 +108,7 @@ func (d Draft) RemoveNodeFailure(f NodeFailure) {
 	d.nodeFailures = slices.Insert(d.nodeFailures, i, n)
 }
 
-// AvoidAtOnce notes that a failure of code on a node is enough by itself to avoid the node.
+// AvoidAtOnce notes that a failure of code on a node is enough by itself to avoid the node. Of several such failures the last decides until when.
 func (d Draft) AvoidAtOnce(f NodeFailure) {
 	if i := d.failuresIndex(f.Node); i >= 0 {
 		d.nodeFailures = slices.Clone(d.nodeFailures)
@@ -117,7 +117,9 @@ func (d Draft) AvoidAtOnce(f NodeFailure) {
 		if at < 0 {
 			at = len(n.Times) - 1
 		}
-		n.Enough = new(n.Times[at])
+		if n.Enough == nil || n.Enough.Before(&n.Times[at]) {
+			n.Enough = new(n.Times[at])
+		}
 	}
 }
 

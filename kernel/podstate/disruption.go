@@ -83,7 +83,7 @@ func (p Pod) wasOverItsLimit() bool {
 const evictionTakes = 5 * time.Second
 
 // endedByLimit reports whether the kubelet evicted the pod for a limit of its own, and the code that decides had not ended before. No field says when
-// the eviction began. But if something ran on for longer than an eviction takes, the code had ended by itself.
+// the eviction began. But if something ran on for longer than an eviction takes, the code had ended by itself. What was never made has not run on.
 func (p Pod) endedByLimit() bool {
 	decided := p.DecidedAt()
 	hadEnded := !decided.IsZero() && !p.isUnknown() && p.codeHasEnded() && p.ranOn(decided.Add(evictionTakes))
@@ -144,16 +144,16 @@ func (p Pod) endedByKubelet() bool {
 	if target == nil || target.Reason != corev1.PodReasonTerminationByKubelet || !IsOver(p.Pod) || decided.IsZero() {
 		return false
 	}
-	return !p.ranOn(decided) || !decided.Before(target.LastTransitionTime.Time)
+	somethingElse := p.ranOn(decided) || p.anyContainer(wasNeverMade) // whose image was pulled until now
+	return !somethingElse || !decided.Before(target.LastTransitionTime.Time)
 }
 
-// ranOn reports whether something in a pod may have run on after the time at which the deciding code ended.
-func (p Pod) ranOn(decided time.Time) bool {
-	later := func(s corev1.ContainerStatus) bool {
+// ranOn reports whether something in a pod may have run on after a time.
+func (p Pod) ranOn(after time.Time) bool {
+	return p.anyContainer(func(s *corev1.ContainerStatus) bool {
 		t := s.State.Terminated
-		return t == nil || t.FinishedAt.IsZero() || t.FinishedAt.After(decided)
-	}
-	return slices.ContainsFunc(p.Status.ContainerStatuses, later) || slices.ContainsFunc(p.Status.InitContainerStatuses, later)
+		return !wasNeverMade(s) && (t == nil || t.FinishedAt.IsZero() || t.FinishedAt.After(after))
+	})
 }
 
 // mayBeEndingSince returns since when Kubernetes may have been ending a pod, by its condition DisruptionTarget. Mostly that is the time of the
