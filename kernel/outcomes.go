@@ -47,7 +47,12 @@ func recordOutcomes(w World, draft ledger.Draft, replicas *roster.Roster) outcom
 	}
 	o.hang = lastHang(job, draft.Ledger)
 	o.furthest = furthestOf(w, replicas, o.ended)
-	if o.waitsFor = max(untilCause(job, replicas, o.ended, disturbed, now), o.untilStep(job, disturbed, now), o.untilServedFail(draft.Ledger, replicas, now)); o.waitsFor == 0 {
+	o.waitsFor = max(
+		untilCause(job, replicas, o.ended, disturbed, now),
+		o.untilStep(job, disturbed, now),
+		o.untilServedFail(draft.Ledger, replicas, now),
+	)
+	if o.waitsFor == 0 {
 		o.count(job, draft)
 	}
 	return o
@@ -98,12 +103,12 @@ func (o *outcomes) count(job *v1beta1.GenericJob, draft ledger.Draft) {
 
 // moveFirstFailureToFront has the first failure be the one that is told. It comes to the head of failures, or becomes the reason for the restart of
 // all replicas. But if a rule fails the job, the failure about which it decided stays at the head.
-func (o *outcomes) moveFirstFailureToFront(whole bool) {
+func (o *outcomes) moveFirstFailureToFront(together bool) {
 	first := firstOf(o.ended)
 	if first == nil {
 		return
 	}
-	if whole && len(o.allowedRestarts) > 0 && isFailure(&o.allowedRestarts[0]) {
+	if together && len(o.allowedRestarts) > 0 && isFailure(&o.allowedRestarts[0]) {
 		o.toldInstead = first
 	}
 	if i := slices.IndexFunc(o.failures, func(s status.Failure) bool { return s.Pod == first.pod.Name }); i > 0 && (o.failingRule == "" || first.failsJob()) {
