@@ -127,8 +127,8 @@ func rejections(o *outcomes, together bool) (list []ledger.NodeFailure) {
 	return list
 }
 
-// addFirstFailure counts the first failure of a new incident for its node. No failure counts if the first belongs to a hang that has counted before:
-// those that come after it may have failed because they lost it.
+// addFirstFailure counts the first failure of a new incident for its node. No failure counts if the first belongs to a hang that has counted before.
+// Others may have failed because they lost that replica.
 func (p *planning) addFirstFailure() (counted failureNode) {
 	if !spec.Avoidance(p.Job).Counts || !p.incident.IsNew() {
 		return counted
@@ -173,7 +173,7 @@ func (p *planning) avoidAtOnce(f *v1beta1.ReplicaFailure) bool {
 	return true
 }
 
-// lookUpPod returns the type of the replica that has the pod of this name, and when the pod was created; "" and zero if none has.
+// lookUpPod returns the type of the replica that has a pod, and when the pod was created; "" and zero if it is gone.
 func lookUpPod(replicas *roster.Roster, name string) (replicaType string, created time.Time) {
 	for t, rank := range replicas.Replicas() {
 		if pod := t.Pods[rank]; pod != nil && pod.Name == name {

@@ -54,7 +54,7 @@ func TestVerbsAreOrderedByTier(t *testing.T) {
 	}
 }
 
-// Who hung first, and has failed for good or was scaled away, is waited for by nobody: what hangs then is a hang of its own.
+// Nobody waits for who hung first if that one has failed for good, or was scaled away. What hangs then is a hang of its own.
 func TestAHangOfWhoIsNotRunAgainIsOver(t *testing.T) {
 	job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: "job", UID: "uid"}}
 	job.Spec.ReplicaSpecs = []v1beta1.ReplicaSpec{{Type: "worker"}}

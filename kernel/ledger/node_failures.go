@@ -47,7 +47,7 @@ func (d Draft) addNodeFailure(f NodeFailure, at metav1.Time) {
 	n := d.failuresOn(f.Node)
 	d.nodeFailures = d.others(f.Node)
 	if !at.Time.Before(last(n)) {
-		d.tellOf(&n, f)
+		d.describe(&n, f)
 	}
 	n.Times = lastTimes(n.Times, at)
 	d.nodeFailures = append(d.nodeFailures, n)
@@ -60,9 +60,9 @@ func (d Draft) addNodeFailure(f NodeFailure, at metav1.Time) {
 	}
 }
 
-// tellOf has a node be told of by what happened there last. RemoveNodeFailure can take back the last failure of code. So only the node of that one keeps
-// what it was told of by before.
-func (d Draft) tellOf(n *v1beta1.NodeFailures, f NodeFailure) {
+// describe describes a node by what happened there last. RemoveNodeFailure can take back the last failure of code. So only the node of that one keeps
+// what described it before.
+func (d Draft) describe(n *v1beta1.NodeFailures, f NodeFailure) {
 	before := &v1beta1.EarlierFailure{Reason: n.Reason, Message: n.Message, Enough: n.Enough}
 	n.Reason, n.Message, n.Earlier = f.Reason, f.Message, nil
 	if f.Reason != v1beta1.AvoidFailed {
