@@ -15,13 +15,10 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/status"
 	"github.com/genericjob/genericjob/kernel/text"
-	"github.com/genericjob/genericjob/kernel/verdict"
 )
 
 // Nodes that the job's new pods avoid. Of an incident only the first failure counts, for the node on which it came. Which failure was first may become
-// known late. Then it counts for the node of that one, and no longer for the other.
-//
-// Of the functions here, methods of planning write into the draft. All others only read.
+// known late: avoid_nodes_late.go has what follows.
 
 // failureNode is the node for which the first failure of an incident counts, as far as the ends of this reconcile tell.
 type failureNode struct {
@@ -42,8 +39,19 @@ func (s Settings) Avoiding(job *v1beta1.GenericJob) *v1beta1.GenericJob {
 // maxNodeMessage is how many bytes a message about what happened on a node may have.
 const maxNodeMessage = 300
 
-// failureOn returns what the failure of code speaks against its node. Why is the sentence about it.
-func failureOn(f *v1beta1.ReplicaFailure, why string) ledger.NodeFailure {
+// failureOn returns what the failure of code speaks against its node. Why is the sentence about it. The clock of the node tells when it came, and may be
+// wrong. A time before the pod was created, or after now, becomes the nearest one that is possible.
+func (p *planning) failureOn(f *v1beta1.ReplicaFailure, why string) ledger.NodeFailure {
+	counted := failureAsTold(f, why)
+	if counted.Second != 0 {
+		_, created := lookUpPod(p.replicas, f.Pod)
+		counted.Second = min(max(counted.Second, created.Unix()), p.Now.Unix())
+	}
+	return counted
+}
+
+// failureAsTold is failureOn with the time that the node tells. It is for a failure that was noted before: its pod may be gone.
+func failureAsTold(f *v1beta1.ReplicaFailure, why string) ledger.NodeFailure {
 	counted := nodeFailure(f.Node, v1beta1.AvoidFailed, why)
 	if f.Time != nil {
 		counted.Second = f.Time.Unix()
@@ -102,13 +110,13 @@ func (p *planning) noteNodes() {
 }
 
 // rejections returns the nodes that have rejected pods for reasons that lie in the node, each once. It leaves out ends that this reconcile does not
-// answer, because the next one sees them again. With restartScope Job (whole) the restart of an auxiliary replica answers no other end.
-func rejections(o *outcomes, whole bool) (list []ledger.NodeFailure) {
+// answer, because the next one sees them again. If replicas restart together, the restart of an auxiliary one answers no other end.
+func rejections(o *outcomes, together bool) (list []ledger.NodeFailure) {
 	answered, all, known := map[types.UID]bool{}, false, map[string]bool{} // pods whose ends are answered, or all are; nodes of list
 	for i := range o.allowedRestarts {
 		e := &o.allowedRestarts[i]
 		answered[e.pod.UID] = true
-		all = all || whole && !e.account.Auxiliary
+		all = all || together && !e.account.Auxiliary
 	}
 	for _, e := range o.ended {
 		node := e.pod.Spec.NodeName
@@ -119,21 +127,22 @@ func rejections(o *outcomes, whole bool) (list []ledger.NodeFailure) {
 	return list
 }
 
-// addFirstFailure counts the first failure of a new incident for its node.
+// addFirstFailure counts the first failure of a new incident for its node. No failure counts if the first belongs to a hang that has counted before.
+// Others may have failed because they lost that replica.
 func (p *planning) addFirstFailure() (counted failureNode) {
-	if !spec.Avoidance(p.Job).Counts {
+	if !spec.Avoidance(p.Job).Counts || !p.incident.IsNew() {
 		return counted
 	}
 	first := firstOf(p.ofIncident())
-	if first == nil || !p.incident.IsNew() {
+	if first == nil {
 		return counted
 	}
 	counted.isNew = true
 	if record := first.pod.Failure(); p.mayBeOfNode(first) && record.Follows == "" {
-		counted.failure = failureOn(&record, first.pod.FailureSentence())
+		counted.failure = p.failureOn(&record, first.pod.FailureSentence())
 		p.draft.AddNodeFailure(counted.failure, p.Now)
 		record = first.pod.FailureWithCause()
-		p.avoidAtOnce(first.account.Type, &record)
+		p.avoidAtOnce(&record)
 	}
 	return counted
 }
@@ -151,89 +160,27 @@ func (p *planning) mayBeOfNode(e *end) bool {
 
 // avoidAtOnce notes that this one failure is enough to avoid its node, if the rule of failurePolicy that matches it says so (elsewhere). It reports
 // whether the rule does. F is the failure that is known to be the first, even if that became known late.
-func (p *planning) avoidAtOnce(replicaType string, f *v1beta1.ReplicaFailure) bool {
+func (p *planning) avoidAtOnce(f *v1beta1.ReplicaFailure) bool {
 	if p.Job.Spec.FailurePolicy == nil {
 		return false
 	}
+	replicaType, _ := lookUpPod(p.replicas, f.Pod)
 	rule, _ := FailureRule(p.Job.Spec.FailurePolicy.Rules, replicaType, f)
 	if rule == nil || !rule.Elsewhere {
 		return false
 	}
-	p.draft.AvoidAtOnce(failureOn(f, ""))
+	p.draft.AvoidAtOnce(p.failureOn(f, ""))
 	return true
 }
 
-// correctNodeFailures corrects for which node the first failure counts, if another failure was first than was known. Then it replaces pods on
-// avoided nodes, if all replicas wait at the barrier to begin again.
-func (p *planning) correctNodeFailures() {
-	if p.Job.Status.CompletionTime != nil || !spec.Avoidance(p.Job).Counts {
-		return
-	}
-	before, now := p.correctedNode()
-	if now != before {
-		p.draft.RemoveNodeFailure(before)
-		p.draft.AddNodeFailure(now, p.Now)
-	}
-	atOnce := now.Node != "" && p.avoidAtOnce(typeOf(p.replicas, p.first.Pod), &p.first.ReplicaFailure)
-	if (now != before || atOnce) && !p.verdict.IsOver() {
-		p.avoidNodes()
-	}
-	if p.verdict.Course == verdict.Run && !p.draft.BarrierIsOpen() {
-		p.replacePodsOnBadNodes()
-	}
-}
-
-// typeOf returns the type of the replica that has the pod of this name; "" if none has.
-func typeOf(replicas *roster.Roster, pod string) string {
+// lookUpPod returns the type of the replica that has a pod, and when the pod was created; "" and zero if it is gone.
+func lookUpPod(replicas *roster.Roster, name string) (replicaType string, created time.Time) {
 	for t, rank := range replicas.Replicas() {
-		if p := t.Pods[rank]; p != nil && p.Name == pod {
-			return t.Type
+		if pod := t.Pods[rank]; pod != nil && pod.Name == name {
+			return t.Type, pod.CreationTimestamp.Time
 		}
 	}
-	return ""
-}
-
-// correctedNode returns the failure that was counted for its node, and the one that counts by what is known now. A stored first failure may have been a
-// disruption, which was not counted. RemoveNodeFailure does not find such a one.
-func (p *planning) correctedNode() (before, now ledger.NodeFailure) {
-	stored, first := p.Job.Status.FirstFailure, p.first
-	isOther := first != nil && (stored == nil || first.Pod != stored.Pod || !first.Time.Equal(stored.Time))
-	switch {
-	case p.failureNode.isNew && first != nil:
-		return p.failureNode.failure, p.countedFor(first)
-	case isOther && stored != nil && stored.Follows == "":
-		return failureOn(&stored.ReplicaFailure, stored.Why), p.countedFor(first)
-	case isOther:
-		return before, p.countedFor(first)
-	default:
-		return before, now
-	}
-}
-
-// countedFor returns what a first failure counts for; zero if it follows from the end of another replica, or its end counts for no node.
-func (p *planning) countedFor(f *v1beta1.FirstFailure) (counted ledger.NodeFailure) {
-	if f.Follows != "" || slices.ContainsFunc(p.recorded.ended, func(e *end) bool { return e.pod.Name == f.Pod && !p.mayBeOfNode(e) }) {
-		return counted
-	}
-	return failureOn(&f.ReplicaFailure, f.Why)
-}
-
-// replacePodsOnBadNodes replaces pods on avoided nodes, of replicas that wait at the barrier to begin again in their pods.
-func (p *planning) replacePodsOnBadNodes() {
-	for i := range p.replicas.Types {
-		t := &p.replicas.Types[i]
-		if t.Auxiliary || spec.NamesItsNode(&t.Template.Spec) {
-			continue
-		}
-		for rank, pod := range t.Pods {
-			if pod == nil || t.HasFinished(rank) || !p.draft.IsBad(pod.Spec.NodeName) {
-				continue
-			}
-			if t.PodAttempt(rank) < p.draft.Attempt(t.Account, rank) && !p.replicas.IsObsolete(t, rank) {
-				p.draft.ReplacePod(t.Account, rank)
-			}
-		}
-	}
+	return "", time.Time{}
 }
 
 // LostInterval is how often the operator looks whether a lost node that a job avoids is back.
@@ -257,8 +204,8 @@ func (a *acting) avoidsInVain(pod *corev1.Pod) (inVain bool, until time.Duration
 	return slices.ContainsFunc(avoids, func(node string) bool { return !a.ledger.Avoids(node) }), until
 }
 
-// avoided returns the names of the nodes.
-func avoided(list []v1beta1.AvoidedNode) (names []string) {
+// namesOf returns the names of nodes.
+func namesOf(list []v1beta1.AvoidedNode) (names []string) {
 	for _, n := range list {
 		names = append(names, n.Node)
 	}

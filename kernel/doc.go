@@ -56,6 +56,7 @@
 //	apply.go                  apply                        restarts, written into the draft             outcomes_test.go
 //	auxiliary.go              act                          auxiliary pods of a finished job             auxiliary_test.go
 //	avoid_nodes.go            observe, apply, act          failures that count for nodes                avoid_nodes_test.go
+//	avoid_nodes_late.go       apply                        a first failure that becomes known late      avoid_nodes_test.go
 //	budget.go                 record                       which ends the limits allow to restart       budget_test.go
 //	clean_up.go               act                          pods of a finished job                       clean_up_test.go
 //	create.go                 act                          pods and the Service                         start_policy_test.go
@@ -125,7 +126,7 @@
 //   - applyVerdict (apply.go) writes the restart into the draft: one attempt more, one restart more, perhaps a delay. From here on the pod is
 //     Superseded, or Behind if its code restarts in it. draft.NoteCodeStarted notes that code has started: from now on edits need a pause.
 //   - planning.firstFailure (first_failure.go) asks the incident which failure came first. If that was another one than known so far,
-//     correctNodeFailures (avoid_nodes.go) counts it for its node.
+//     correctNodeFailures (avoid_nodes_late.go) counts it for its node.
 //   - openBarrierAndFormGang (plan.go) opens the barrier if all replicas have come to it, and forms the gang.
 //   - explainLoss (history.go) and noteTime (time.go) write into the draft why the job lost time, and since when.
 //

@@ -26,7 +26,8 @@ type hang struct {
 	counted, excepted time.Time
 }
 
-// lastHang returns the hang that the status knows.
+// lastHang returns the hang that the status knows. It looks at the first failure, too: so many may have followed from a hang that status.failures does
+// not hold the hang any more.
 func lastHang(job *v1beta1.GenericJob, l *ledger.Ledger) (h hang) {
 	beat := job.Spec.Heartbeat
 	if beat == nil || l.RestartsTogether() {
@@ -42,22 +43,22 @@ func lastHang(job *v1beta1.GenericJob, l *ledger.Ledger) (h hang) {
 	return h
 }
 
-// noteStored stores when a hang was found that the status knows, if its replica is run again. After a hang, more failures may have come than
-// status.failures holds. Most of these follow from it, so it is the first failure.
+// noteStored notes when a hang was found that the status knows, if its replica is run again.
 func (h *hang) noteStored(job *v1beta1.GenericJob, l *ledger.Ledger, f *v1beta1.ReplicaFailure) {
 	if f.Time == nil || !podstate.IsHang(f) {
 		return
 	}
 	switch a, rank := replicaOf(job, l, f.Pod); {
-	case a != nil && a.HasFailed(rank):
-	case a != nil && isExcepted(job, a.Type, f):
+	case a == nil || a.HasFailed(rank):
+	case isExcepted(job, a.Type, f):
 		h.excepted = f.Time.Time
 	default:
 		h.counted = f.Time.Time
 	}
 }
 
-// replicaOf returns the replica with this pod that has ended before; nil if there is none. To make names takes time, so it leaves out all others.
+// replicaOf returns the replica with this pod that has ended before; nil if there is none, because it was scaled away. To make names takes time, so
+// it leaves out all others.
 func replicaOf(job *v1beta1.GenericJob, l *ledger.Ledger, pod string) (*ledger.Account, int) {
 	for _, a := range l.Accounts() {
 		for rank := range a.N {
@@ -84,12 +85,13 @@ func isExcepted(job *v1beta1.GenericJob, replicaType string, f *v1beta1.ReplicaF
 func (h *hang) putFirstHangFirst(ended []*end) {
 	for _, as := range []ledger.Count{ledger.Restart, ledger.Excepted} {
 		if h.within > 0 {
-			putFirstHangFirst(ended, as)
+			putFirst(ended, as)
 		}
 	}
 }
 
-func putFirstHangFirst(ended []*end, as ledger.Count) {
+// putFirst does that with the hangs that count as the same.
+func putFirst(ended []*end, as ledger.Count) {
 	var hangs []*end
 	var places []int // of the hangs, in ended
 	for i, e := range ended {
@@ -118,7 +120,7 @@ func (h *hang) includes(e *end) bool {
 	return follows(h.counted) || e.countsAs == ledger.Excepted && follows(h.excepted)
 }
 
-// noteIfHang stores when a hang that is counted or excepted was found.
+// noteIfHang notes when a hang that is counted or excepted was found.
 func (h *hang) noteIfHang(e *end) {
 	switch {
 	case !isHang(e):

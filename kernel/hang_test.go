@@ -221,3 +221,18 @@ func TestTheHangThatCountsIsKeptAmongManyFailures(t *testing.T) {
 	pods[1] = kt.Pod(job, "worker", 1, ended(0, 20, inReduce))
 	require.EqualValues(t, 7, plan(t, job, kt.At(2*time.Minute), pods...).Status.BackoffCount)
 }
+
+// A replica that was scaled away after it hung excused those that hang with it from every limit, though nothing had counted its hang.
+func TestAHangOfWhoWasScaledAwayExcusesNobody(t *testing.T) {
+	rule := uncounted(on(restarts, 124))
+	rule.Match.Types = []string{"loader"}
+	job := hung(kt.Type("loader", 2, kt.Policy(onFailure, -1)), failureRules(rule))
+	pods := append(kt.Pods(job, "worker", 4, kt.Running), kt.Pod(job, "loader", 0, kt.Running), kt.Pod(job, "loader", 1, ended(0, 0, inData)))
+	job.Status = stored(t, plan(t, job, kt.At(2*time.Minute), pods...).Status)
+	require.EqualValues(t, 1, job.Status.ExceptedCount)
+
+	job = kt.Edited(job, kt.Replicas("loader", 1))
+	pods[0] = kt.Pod(job, "worker", 0, ended(0, 10, inReduce))
+	d := plan(t, job, kt.At(2*time.Minute), pods[:5]...)
+	require.EqualValues(t, 1, d.Status.BackoffCount)
+}

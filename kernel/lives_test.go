@@ -179,6 +179,24 @@ func TestAReplicaThatRestartsAloneHasALifeOfItsOwn(t *testing.T) {
 	}
 }
 
+// The same after the first failure of a series, which no delay follows.
+func TestCodeThatWaitsInItsPodWithoutDelayDoesNotLiveYet(t *testing.T) {
+	for name, tc := range map[string]struct {
+		seen, fails float64
+		want        int32
+	}{
+		"the operator is there":                        {1, 12, 1},
+		"it was down for 19 minutes":                   {20, 21, 2},
+		"... and the code lives for long all the same": {20, 30, 1},
+	} {
+		job := kt.Job(kt.Type("worker", 1, kt.Policy(v1beta1.RestartOnFailure, -1)), kt.BackoffLimit(99), kt.InPlace, kt.Begun)
+		l := (&living{t, job, map[int]*corev1.Pod{}}).starts(0, 0).fails(0, 1).sees(tc.seen)
+		require.EqualValues(t, 1, l.streak(), name)
+		l.pods[0] = with([]*corev1.Pod{l.pods[0]}, goes(1, 0))[0]
+		require.Equal(t, tc.want, l.fails(0, tc.fails).sees(tc.fails).streak(), name)
+	}
+}
+
 // The operator was away. In place the kubelet has started the container again meanwhile, and the code waited in it: that is no part of its life.
 func TestCodeThatWaitsInItsPodDoesNotLiveYet(t *testing.T) {
 	job := kt.Job(kt.Type("worker", 1, kt.Policy(v1beta1.RestartOnFailure, -1)), kt.BackoffLimit(99), kt.InPlace, kt.Begun)

@@ -52,7 +52,11 @@ func recordOutcomes(w World, draft ledger.Draft, replicas *roster.Roster) outcom
 	}
 	o.hang = lastHang(job, draft.Ledger)
 	o.furthest = furthestOf(w, replicas, o.ended)
-	o.waitsFor = max(untilCause(job, replicas, o.ended, disturbed, now), o.untilStep(job, disturbed, now), o.untilServedFail(draft.Ledger, replicas, now))
+	o.waitsFor = max(
+		untilCause(job, replicas, o.ended, disturbed, now),
+		o.untilStep(job, disturbed, now),
+		o.untilServedFail(draft.Ledger, replicas, now),
+	)
 	if o.waitsFor == 0 {
 		o.count(job, draft)
 	}

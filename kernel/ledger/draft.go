@@ -120,7 +120,8 @@ func restartDelay(streak int) time.Duration {
 	return min(firstDelay<<(streak-2), maxDelay)
 }
 
-// DelayedUntil returns until when the present start of a replica was delayed; zero if it was not.
+// DelayedUntil returns the time before which the code of a replica did not start in its present attempt. That is the end of its delay, or when the
+// operator gave the order to go on in its pod. It is zero if the start of the container is all that is known.
 func (a *Account) DelayedUntil(rank int) (at time.Time) {
 	if r := a.records[rank]; r != nil && r.NotBefore != nil {
 		at = r.NotBefore.Time
@@ -146,6 +147,9 @@ func (d Draft) delayNext(a *Account, r *v1beta1.RankRecord, as Count, lived time
 	r.NotBefore = nil
 	if delay := restartDelay(int(r.Streak)); delay > 0 {
 		at := metav1.NewTime(now.Add(delay + time.Second - 1).Truncate(time.Second)) // stored in whole seconds: round up
+		r.NotBefore = &at
+	} else if d.RestartsInPlace() && !d.RestartsTogether() { // its container may have started already, and waits for the operator: see DelayedUntil
+		at := metav1.NewTime(now.Truncate(time.Second))
 		r.NotBefore = &at
 	}
 }

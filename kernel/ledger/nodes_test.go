@@ -42,6 +42,26 @@ func TestWhatHappenedBeforeAFailureIsKnownUntilThatIsTakenBack(t *testing.T) {
 	t.Fatal("what happened before counts")
 }
 
+// A failure that was enough by itself stays enough for its time, though the operator hears of an earlier one of that kind later.
+func TestTheLastFailureThatWasEnoughDecides(t *testing.T) {
+	for name, tc := range map[string]struct{ first, second, want float64 }{
+		"heard of in order": {10, 20, 20},
+		"the other way":     {20, 10, 20},
+		"in one second":     {20, 20, 20},
+	} {
+		a := newAccount(t)
+		a.job.Spec.AvoidNodes = &v1beta1.AvoidNodes{}
+		for _, second := range []float64{tc.first, tc.second} {
+			a.write(30, func(d ledger.Draft) {
+				f := ledger.NodeFailure{Node: "a", Reason: v1beta1.AvoidFailed, Second: at(second).Unix()}
+				d.AddNodeFailure(f, at(30))
+				d.AvoidAtOnce(f)
+			})
+		}
+		require.Equal(t, at(tc.want).Unix(), a.job.Status.NodeFailures[0].Enough.Unix(), name)
+	}
+}
+
 // A failure that was enough by itself is taken back. The node has rejected a pod since, or an earlier version of the operator has dated the failure.
 func TestAFailureIsFoundAgainByItsSecond(t *testing.T) {
 	for name, tc := range map[string]struct {

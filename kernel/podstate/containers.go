@@ -61,8 +61,19 @@ func (p Pod) mayBeEvicted() bool {
 
 // othersRun reports whether any container runs or waits to run, in a pod whose template's containers have ended.
 func (p Pod) othersRun() bool {
-	isOn := func(c corev1.ContainerStatus) bool { return c.State.Terminated == nil }
-	return slices.ContainsFunc(p.Status.ContainerStatuses, isOn) || slices.ContainsFunc(p.Status.InitContainerStatuses, isOn)
+	return p.anyContainer(func(s *corev1.ContainerStatus) bool { return s.State.Terminated == nil })
+}
+
+// anyContainer reports whether any container of the pod is as asked, init containers and those that admission has added among them.
+func (p Pod) anyContainer(is func(*corev1.ContainerStatus) bool) bool {
+	for _, statuses := range [][]corev1.ContainerStatus{p.Status.ContainerStatuses, p.Status.InitContainerStatuses} {
+		for i := range statuses { // by index: a status is large
+			if is(&statuses[i]) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // OnlyAddedRun reports whether only a container that the template does not have keeps the pod running. Nothing would ever end it.

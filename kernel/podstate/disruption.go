@@ -44,52 +44,6 @@ func (p Pod) isDisruption() bool {
 	}
 }
 
-// deadlineExceeded is the kubelet's reason for a pod that was active for longer than its activeDeadlineSeconds.
-const deadlineExceeded = "DeadlineExceeded"
-
-// endedByDeadline reports whether the kubelet ended the pod at its activeDeadlineSeconds, and the code that decides had not ended before. The clock
-// is the same for both.
-func (p Pod) endedByDeadline() bool {
-	decided, start, seconds := p.DecidedAt(), p.Status.StartTime, p.Spec.ActiveDeadlineSeconds
-	switch {
-	case p.Status.Reason != deadlineExceeded:
-		return false
-	case decided.IsZero() || start == nil || seconds == nil:
-		return true
-	default:
-		return !decided.Before(start.Add(time.Duration(*seconds) * time.Second))
-	}
-}
-
-// wasToldToEnd reports whether the operator has lowered the deadline of a pod, to end what ran on after the code. A deadline that the template has may
-// have passed before.
-func (p Pod) wasToldToEnd() bool {
-	now, own := p.Spec.ActiveDeadlineSeconds, p.Template.Spec.ActiveDeadlineSeconds
-	if now == nil || *now > 1 || own != nil && *own <= 1 {
-		return false
-	}
-	return own == nil || p.Status.StartTime != nil && p.DecidedAt().Before(p.Status.StartTime.Add(time.Duration(*own)*time.Second))
-}
-
-// wasOverItsLimit reports whether the kubelet has evicted the pod because it went over a limit of its own, for an emptyDir or for ephemeral storage.
-// Other evictions do not look like this. An eviction to help the node, whoever asked for it, has the condition DisruptionTarget. A node that is short
-// of disk or memory rejects pods before their code has started.
-func (p Pod) wasOverItsLimit() bool {
-	return p.Status.Reason == "Evicted" && p.Status.Phase == corev1.PodFailed && disruptionTarget(p.Pod) == nil && p.HasStarted()
-}
-
-// evictionTakes is how long the containers of a pod may take to end that is evicted for a limit of its own. The kubelet gives the pod one second, and
-// each container at least two more. Source: the eviction manager in pkg/kubelet of Kubernetes.
-const evictionTakes = 5 * time.Second
-
-// endedByLimit reports whether the kubelet evicted the pod for a limit of its own, and the code that decides had not ended before. No field says when
-// the eviction began. But if something ran on for longer than an eviction takes, the code had ended by itself.
-func (p Pod) endedByLimit() bool {
-	decided := p.DecidedAt()
-	hadEnded := !decided.IsZero() && !p.isUnknown() && p.codeHasEnded() && p.ranOn(decided.Add(evictionTakes))
-	return p.wasOverItsLimit() && !hadEnded
-}
-
 // endedByItself reports whether a pod that succeeded had done so before anyone asked for its deletion. Code that is asked to stop often saves its
 // state and exits with 0, and that is no success. These show it, in this order:
 //   - The times of both. But they may lie in one second, or be unknown; or no grace period is left (see askedToStop).
@@ -144,16 +98,16 @@ func (p Pod) endedByKubelet() bool {
 	if target == nil || target.Reason != corev1.PodReasonTerminationByKubelet || !IsOver(p.Pod) || decided.IsZero() {
 		return false
 	}
-	return !p.ranOn(decided) || !decided.Before(target.LastTransitionTime.Time)
+	somethingElse := p.ranOn(decided) || p.anyContainer(wasNeverMade) // whose image was pulled until now
+	return !somethingElse || !decided.Before(target.LastTransitionTime.Time)
 }
 
-// ranOn reports whether something in a pod may have run on after the time at which the deciding code ended.
-func (p Pod) ranOn(decided time.Time) bool {
-	later := func(s corev1.ContainerStatus) bool {
+// ranOn reports whether something in a pod may have run on after a time.
+func (p Pod) ranOn(after time.Time) bool {
+	return p.anyContainer(func(s *corev1.ContainerStatus) bool {
 		t := s.State.Terminated
-		return t == nil || t.FinishedAt.IsZero() || t.FinishedAt.After(decided)
-	}
-	return slices.ContainsFunc(p.Status.ContainerStatuses, later) || slices.ContainsFunc(p.Status.InitContainerStatuses, later)
+		return !wasNeverMade(s) && (t == nil || t.FinishedAt.IsZero() || t.FinishedAt.After(after))
+	})
 }
 
 // mayBeEndingSince returns since when Kubernetes may have been ending a pod, by its condition DisruptionTarget. Mostly that is the time of the

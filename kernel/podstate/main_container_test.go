@@ -33,6 +33,18 @@ func loggerFailed(p Pod) Pod {
 	return p
 }
 
+// loggerUnmade has the kubelet not find the other container, which it has never made.
+func loggerUnmade(p Pod) Pod {
+	p.Status.ContainerStatuses[1].State = lost()
+	return p
+}
+
+// loggerLost has the kubelet not find the other container, which it had made.
+func loggerLost(p Pod) Pod {
+	p.Status.ContainerStatuses[1].ContainerID = "containerd://1"
+	return loggerUnmade(p)
+}
+
 // backwards has the kubelet report the containers in another order.
 func backwards(p Pod) Pod {
 	slices.Reverse(p.Status.ContainerStatuses)
@@ -176,6 +188,8 @@ func TestWhatEndsAPodAfterItsMainContainer(t *testing.T) {
 		"... and its helper ends soon":         {loggerEnded(helped(0, full), noon.Add(5*time.Second)), Replica{}, Failed},
 		"... and its helper ends later":        {loggerEnded(helped(0, full), noon.Add(6*time.Second)), Replica{}, Succeeded},
 		"... and it obeys in its place":        {loggerEnded(helped(0, full, inItsPlace), noon.Add(2*time.Second)), present, Failed},
+		"... and its helper was never made":    {loggerUnmade(helped(0, full)), Replica{}, Failed},
+		"... and its helper was lost":          {loggerLost(helped(0, full)), Replica{}, Succeeded},
 		"... and what was added ran on":        {loggerEnded(addedBeside(helped(0, full)), later), Replica{}, Succeeded},
 		"... but not for long":                 {loggerEnded(addedBeside(helped(0, full)), noon.Add(5*time.Second)), Replica{}, Failed},
 		"over its limit, no main container":    {unnamed(helped(0, full)), Replica{}, Failed},
@@ -215,6 +229,8 @@ func TestAFailureBeforeALimitIsThatOfTheCode(t *testing.T) {
 		"... told to stop by somebody":    {loggerEnded(helped(143, full), later), 143},
 		"... in its place":                {loggerEnded(helped(3, full, inItsPlace), later), 3},
 		"six seconds before":              {loggerEnded(helped(3, full), noon.Add(6*time.Second)), 3},
+		"... beside what was never made":  {loggerUnmade(helped(3, full)), 0},
+		"... beside what was lost":        {loggerLost(helped(3, full)), 3},
 		"five seconds before":             {loggerEnded(helped(3, full), noon.Add(5*time.Second)), 0},
 		"at once":                         {loggerEnded(helped(3, full), noon), 0},
 		"its helper is not told of":       {helped(3, full), 3},
