@@ -14,7 +14,7 @@ from .bar import Bar
 from .errors import Error, JobFailed, JobOver, JobTimeout, NotFound, Refused, Usage
 from .follow import follow
 from .lines import cut_gone
-from .logs import Printer, seconds_to_end
+from .logs import NODE, Printer, seconds_to_end
 from .objects import Object, owner_of
 from .patience import Patience
 from .status import Failure, Status, Warned
@@ -30,9 +30,6 @@ _GOALS: dict[str, Callable[[Status], bool]] = {
 
 _TAIL = 20
 """How many lines of a log a failure has."""
-
-_TAIL_SECONDS = 10.0
-"""How long these are asked for: the node of what failed may be lost."""
 
 _LOOK = 10.0
 """Seconds after which a job whose logs are followed is looked at, though nothing has changed in its pods."""
@@ -79,17 +76,16 @@ class Job:
             raise Usage(f"until is {until!r}: want one of {', '.join(_GOALS)}")
         last = ""
         bar = Bar(f"{self.kind}/{self.name}", sys.stdout if progress else None)
-        patience = Patience(None if timeout is None else time.monotonic() + timeout, bar.tell)
+        patient = self._patient(Patience(timeout, bar.tell))
         try:
-            for job in self._follow(patience):
+            for job in patient._follow():
                 now, last = status.read(job), status.why(job)
                 bar.show(now)
                 if _GOALS[until](now):
                     return now
                 if now.phase == "Failed":
-                    raise self._patient(patience)._failed(job, now)
-                if now.is_over:
-                    raise JobOver(f"{self.kind}/{self.name} is over: its phase is {now.phase}")
+                    raise patient._failed(job, now)
+                self._open(now)
         finally:
             bar.close()
         raise JobTimeout(f"Timed out after {timeout:g} seconds. {last or 'The cluster has not answered.'}")
@@ -104,21 +100,12 @@ class Job:
         """
         out = file or sys.stdout
         if follow:
-            patience = Patience(None)
-            patient = self._patient(patience)
-            try:
-                patient._follow_logs(Printer(patient._api, out, tail), rank)
-            finally:
-                patience.end()
+            self._patient(Patience())._follow_logs(out, tail, rank)
             return
-        printer = Printer(self._api, out, tail)
         types, found = self._pods()
         if job := self._generic_job():
             pods.check(_replicas(job), rank)
-        replicas = pods.chosen(found, types, rank)
-        printer.measure(replicas)
-        for pod in replicas:
-            printer.print(pod)
+        Printer(self._api, out, tail).print(pods.chosen(found, types, rank))
 
     def scale(self, replicas: int) -> None:
         """Sets the number of replicas of an elastic job, or of a GenericJob of one type, while it runs."""
@@ -149,10 +136,11 @@ class Job:
         return self._api.jobs(self.kind, self.name, subresource)
 
     def _patch(self, change: Object, subresource: str = "") -> None:
+        """Changes this job, and not one that somebody creates under its name meanwhile: the apiserver refuses that, with 409."""
         self._api.call(
             "PATCH",
             self._path(subresource),
-            change,
+            {"metadata": {"uid": self.uid}, **change},
             {"fieldManager": "genericjob-python"},
             "application/merge-patch+json",
         )
@@ -162,13 +150,12 @@ class Job:
             raise NotFound(f"{self.kind} {self.namespace}/{self.name} was deleted, and created again")
         return job
 
-    def _open(self, job: Object) -> None:
-        now = status.read(job)
+    def _open(self, now: Status) -> None:
         if now.is_over:
             raise JobOver(f"{self.kind}/{self.name} is over: its phase is {now.phase}")
 
     def _editable(self, job: Object) -> None:
-        self._open(job)
+        self._open(status.read(job))
         if owner := owner_of(job):
             raise Usage(f"{self.kind}/{self.name} belongs to {owner['kind']}/{owner['name']}, by which an edit would be undone: edit that")
 
@@ -178,10 +165,10 @@ class Job:
         patient._api = self._api.patient(patience)
         return patient
 
-    def _follow(self, patience: Patience) -> Iterator[Object]:
+    def _follow(self) -> Iterator[Object]:
         """Yields the job as it is, and after each change."""
         query = {"fieldSelector": f"metadata.name={self.name}"}
-        for found in follow(self._api, self._api.jobs(self.kind), query, patience):
+        for found in follow(self._api, self._api.jobs(self.kind), query):
             if not found:
                 raise NotFound(f"{self.kind} {self.namespace}/{self.name} was deleted")
             yield {"kind": self.kind, **self._same(next(iter(found.values())))}
@@ -221,8 +208,9 @@ class Job:
         last = max(found, key=lambda e: e.get("lastTimestamp") or "")
         return Warned(pod["metadata"]["name"], last.get("reason", ""), last.get("message", ""))
 
-    def _follow_logs(self, printer: Printer, rank: int | str | None) -> None:
+    def _follow_logs(self, out: TextIO, tail: int | None, rank: int | str | None) -> None:
         """Prints the logs of all pods that the job has until it is over. Its end shows in the pods, which are let go then."""
+        printer = Printer(self._api, out, tail)
         types = [r["type"] for r in self.manifest()["spec"]["replicaSpecs"]]
         pods.chosen([], types, rank)  # an error is told at once
         try:
@@ -230,12 +218,12 @@ class Job:
                 job = self._generic_job()
                 if job is not None:
                     break
-                self._open(self.manifest())
+                self._open(self.status())
                 time.sleep(1)
             pods.check(_replicas(job), rank)
             query = {"labelSelector": f"{pods.JOB_UID}={job['metadata']['uid']}"}
             looked = float("-inf")
-            for found in follow(self._api, self._api.pods(), query, Patience(None), every=_LOOK):
+            for found in follow(self._api, self._api.pods(), query, every=_LOOK):
                 replicas = pods.chosen(found.values(), types, rank)
                 printer.measure(replicas)
                 printer.follow(replicas)
@@ -280,8 +268,8 @@ class Job:
         if pod is not None:
             query = {"container": failure.container or pods.main_container(pod), "tailLines": _TAIL}
             with contextlib.suppress(Error):  # the kubelet does not answer, or has thrown it away
-                api = self._api.patient((self._api.patience or Patience(None)).until(_TAIL_SECONDS))
-                lines, _ = cut_gone(api.text("GET", api.pods(failure.pod, "log"), query=query).rstrip("\n"))
+                text = self._api.within(NODE).text(self._api.pods(failure.pod, "log"), query)
+                lines, _ = cut_gone(text.rstrip("\n"))
                 return failure, "\n".join(lines) or failure.message.strip()
         return failure, failure.message.strip()
 

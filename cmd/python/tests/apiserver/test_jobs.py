@@ -165,9 +165,12 @@ def test_a_pause(client: genericjob.Client, kubelet: Kubelet, kind: genericjob.K
     assert job.wait(PATIENCE, progress=False).restarts == 0
 
 
-def test_a_deleted_job_is_not_waited_for(client: genericjob.Client, kubelet: Kubelet) -> None:
+def test_a_job_that_is_deleted_is_neither_waited_for_nor_taken_for_another(
+    client: genericjob.Client, kubelet: Kubelet, monkeypatch: pytest.MonkeyPatch
+) -> None:
     job = client.submit(image=IMAGE, kind="GenericJob", name="gone")
     kubelet.pods(job, 1)
+    had = job.manifest()
     threading.Timer(0.5, job.delete).start()
     with pytest.raises(genericjob.NotFound, match=r"GenericJob .*/gone was deleted"):
         job.wait(PATIENCE, progress=False)
@@ -177,8 +180,12 @@ def test_a_deleted_job_is_not_waited_for(client: genericjob.Client, kubelet: Kub
     for ask in (job.status, job.why, lambda: job.wait(PATIENCE, progress=False)):
         with pytest.raises(genericjob.NotFound, match="was deleted, and created again"):
             ask()
-    with pytest.raises(genericjob.Refused, match="UID"):
-        job.delete()
+    monkeypatch.setattr(job, "manifest", lambda: had)  # as if it were created again between the look at it and the change
+    for change in (job.delete, job.pause, job.resume, lambda: job.scale(2)):
+        with pytest.raises(genericjob.Refused, match="UID") as caught:
+            change()
+        assert caught.value.status == 409
+    assert "pause" not in client.job("gone").manifest()["spec"].get("runMode", {})
     assert client.job("gone").uid != job.uid
 
 
