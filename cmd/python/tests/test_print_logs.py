@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from genericjob import Error, NotFound, Refused, Unreachable
-from genericjob.logs import NODE, Printer
+from genericjob.logs import LOG_SECONDS, Printer
 from genericjob.wire import Api
 
 LOST = Refused('Get "https://10.0.0.7:10250/containerLogs/team/b/main": dial tcp 10.0.0.7:10250: connect: connection refused', 500)
@@ -38,7 +38,7 @@ class Cluster:
         self._away = away
 
     def within(self, seconds: float) -> Cluster:
-        assert seconds == NODE, "a lost node is not waited for longer"
+        assert seconds == LOG_SECONDS, "a lost node is not waited for longer"
         return self
 
     def pods(self, name: str, subresource: str = "") -> str:

@@ -14,7 +14,7 @@ from .bar import Bar
 from .errors import Error, JobFailed, JobOver, JobTimeout, NotFound, Refused, Usage
 from .follow import follow
 from .lines import cut_gone
-from .logs import NODE, Printer, seconds_to_end
+from .logs import LOG_SECONDS, Printer, seconds_to_end
 from .objects import Object, owner_of
 from .patience import Patience
 from .status import Failure, Status, Warned
@@ -36,7 +36,13 @@ _LOOK = 10.0
 
 
 class Job:
-    """A job in the cluster, as Client makes and finds it. Each method asks the cluster anew."""
+    """A job in the cluster, as Client makes and finds it. Each method asks the cluster anew.
+
+    kind, name, namespace: where it stands
+    uid:                   what tells it from another job that somebody creates under its name. Each method means this one
+
+    Each method raises NotFound if the job is gone, Refused if the apiserver refuses, and Unreachable if it does not answer.
+    """
 
     def __init__(self, api: Api, job: Object) -> None:
         self._api = api
@@ -49,7 +55,7 @@ class Job:
         return f"<{self.kind} {self.namespace}/{self.name}>"
 
     def manifest(self) -> dict[str, Any]:
-        """The job as it stands in the cluster."""
+        """The job as it stands in the cluster, as a dict of JSON."""
         return self._same(self._api.call("GET", self._path()))
 
     def status(self) -> Status:
@@ -69,8 +75,8 @@ class Job:
         until:     "succeeded"; "running": all replicas run; "paused". Default: succeeded
 
         Raises JobFailed when the job fails, JobOver when it ends otherwise than asked for, JobTimeout after `timeout` seconds, NotFound
-        when it is deleted. A cluster that does not answer, or has too much to do, is asked again as long. What lasts is raised at once, as
-        when you may not read the job.
+        when it is deleted. A cluster that does not answer, or has too much to do, is asked again as long, the last time at the time-out.
+        What lasts is raised at once, as when you may not read the job.
         """
         if until not in _GOALS:
             raise Usage(f"until is {until!r}: want one of {', '.join(_GOALS)}")
@@ -97,6 +103,9 @@ class Job:
         follow:  go on until the job is over, also with replicas that are replaced, and through trouble with the cluster. Default: no
         tail:    no more than so many last lines of each. Default: all
         file:    where to print. Default: sys.stdout
+
+        A log that cannot be read is not printed: a line behind the name of its replica says why. It is raised if there is no other.
+        Raises Usage for a replica that the job does not have, Refused if you may not read logs. What `follow` waits for is as in wait().
         """
         out = file or sys.stdout
         if follow:
@@ -108,7 +117,10 @@ class Job:
         Printer(self._api, out, tail).print(pods.chosen(found, types, rank))
 
     def scale(self, replicas: int) -> None:
-        """Sets the number of replicas of an elastic job, or of a GenericJob of one type, while it runs."""
+        """Sets the number of replicas of an elastic job, or of a GenericJob of one type, while it runs.
+
+        Raises Usage for a job that is not so, JobOver if it is over, and Refused for a number that its spec does not allow.
+        """
         job = self.manifest()
         if self.kind == "TensorFlowTrainingJob":
             raise Usage("a TensorFlowTrainingJob has a fixed number of replicas while it runs: pause it, and edit its spec")
@@ -118,17 +130,20 @@ class Job:
         self._patch({"spec": {"replicas": replicas}}, "scale")
 
     def pause(self) -> None:
-        """Stops the pods, which spends no restart; what has finished stays so. Once it is paused its spec may be edited."""
+        """Stops the pods, which spends no restart; what has finished stays so. Once it is paused its spec may be edited.
+
+        It asks for that alone: wait(until="paused") waits. Raises JobOver if the job is over, Usage for a GenericJob of a training job.
+        """
         self._editable(self.manifest())
         self._patch({"spec": {"runMode": {"pause": {"enabled": True, "enable": None}}}})
 
     def resume(self) -> None:
-        """Ends a pause: what had not finished is started again."""
+        """Ends a pause: what had not finished is started again. Raises the same as pause()."""
         self._editable(self.manifest())
         self._patch({"spec": {"runMode": {"pause": {"enabled": False, "enable": None}}}})
 
     def delete(self) -> None:
-        """Deletes the job; its pods follow."""
+        """Deletes the job; its pods follow, which it does not wait for."""
         precondition = {"preconditions": {"uid": self.uid}, "propagationPolicy": "Background"}
         self._api.call("DELETE", self._path(), precondition)
 
@@ -268,7 +283,7 @@ class Job:
         if pod is not None:
             query = {"container": failure.container or pods.main_container(pod), "tailLines": _TAIL}
             with contextlib.suppress(Error):  # the kubelet does not answer, or has thrown it away
-                text = self._api.within(NODE).text(self._api.pods(failure.pod, "log"), query)
+                text = self._api.within(LOG_SECONDS).text(self._api.pods(failure.pod, "log"), query)
                 lines, _ = cut_gone(text.rstrip("\n"))
                 return failure, "\n".join(lines) or failure.message.strip()
         return failure, failure.message.strip()

@@ -21,7 +21,7 @@ _LAG = 5.0
 """Seconds after which a kubelet tells of a container's end at the latest, though the job is over."""
 _HELD = 30.0
 """Seconds after which containers end whose wrapper waits for an order, though the job is over."""
-NODE = 10.0
+LOG_SECONDS = 10.0
 """Seconds for which a log is asked for that is not followed: its node may be lost."""
 _QUIET = 300.0
 """Seconds after which a stream that says nothing is opened anew: nobody would notice that it is dead."""
@@ -79,7 +79,7 @@ class Printer:
         if pods.state(pod, container) == "waiting":
             self.say(pod, "has not started: see why()")
             return
-        text = self._api.within(NODE).text(self._path(pod), {"container": container, **self._tail})
+        text = self._api.within(LOG_SECONDS).text(self._path(pod), {"container": container, **self._tail})
         lines, gone = cut_gone(text)
         for line in [*lines, NO_LOG] if gone else lines:
             self.say(pod, line)
@@ -286,7 +286,7 @@ class Stream:
                 self._say(at, words)
 
         with contextlib.suppress(Error):
-            Patience(NODE).keep_trying(read)
+            Patience(LOG_SECONDS).keep_trying(read)
 
     def _say(self, at: Moment | None, words: str) -> None:
         if self._stopped.is_set() or (at is not None and self._last is not None and at <= self._last):
