@@ -31,11 +31,11 @@ PODS = [pod("a", 0), pod("b", 1), pod("c", 2)]
 
 
 class Cluster:
-    """An apiserver with PODS, of which it cannot read some logs. If it is away, it answers nothing after the first log."""
+    """An apiserver with PODS, of which it cannot read some logs. `of_pods` is what it says of pods instead of them."""
 
-    def __init__(self, broken: dict[str, Error], away: bool = False) -> None:
+    def __init__(self, broken: dict[str, Error], of_pods: Error | None = None) -> None:
         self._broken = broken
-        self._away = away
+        self._of_pods = of_pods
 
     def within(self, seconds: float) -> Cluster:
         assert seconds == LOG_SECONDS, "a lost node is not waited for longer"
@@ -51,8 +51,8 @@ class Cluster:
         return f"words of {name}\n"
 
     def call(self, method: str, path: str) -> dict[str, Any]:
-        if self._away:
-            raise Unreachable("the cluster cannot be reached")
+        if self._of_pods:
+            raise self._of_pods
         return next(p for p in PODS if path == f"{p['metadata']['name']}/")
 
 
@@ -88,7 +88,9 @@ def test_a_log_that_cannot_be_read_is_an_error_if_there_is_no_other() -> None:
 
 
 def test_a_cluster_that_is_away_is_not_asked_for_each_log() -> None:
-    assert printed(Cluster({"b": SILENT}, away=True), PODS, Unreachable("the cluster cannot be reached")) == ["[worker-0] words of a"]
+    away = Unreachable("the cluster cannot be reached")
+    assert printed(Cluster({"b": SILENT}, away), PODS, away) == ["[worker-0] words of a"]
+    assert len(printed(Cluster({"b": SILENT}, Refused("you may list pods, and not get one", 403)), PODS)) == 3
 
 
 @pytest.mark.parametrize("status", [401, 403])

@@ -68,7 +68,8 @@ class Printer:
             except Error as e:
                 if _is_denied(e):
                     raise
-                self.look(pod)  # raises what keeps the cluster from answering anything
+                with contextlib.suppress(Refused):  # which is an answer; Unreachable is raised: the cluster is away, and not a node
+                    self.look(pod)
                 self.say(pod, f"its log cannot be read{', its node may be lost' if may_pass(e) else ''}: {e}")
                 problems.append(e)
         if problems and len(problems) == len(replicas):
@@ -104,7 +105,7 @@ class Printer:
         self._refused = self._refused or error
 
     def check(self) -> None:
-        """Raises that."""
+        """Raises what refuse() has noted, if there is anything."""
         if self._refused is not None:
             raise self._refused
 

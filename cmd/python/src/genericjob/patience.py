@@ -44,7 +44,7 @@ class Patience:
         return max(0.0, self._deadline - time.monotonic())
 
     def bound(self, seconds: float) -> float:
-        """How long a call may take that may take so many seconds."""
+        """Seconds that a call may take: so many, or until the deadline if that is earlier, and _LAST_CALL at least."""
         return min(seconds, max(self.left(), _LAST_CALL))
 
     def end(self) -> None:
