@@ -151,14 +151,14 @@ class Job:
         return self._api.jobs(self.kind, self.name, subresource)
 
     def _patch(self, change: Object, subresource: str = "") -> None:
-        """Changes this job, and not one that somebody creates under its name meanwhile: the apiserver refuses that, with 409."""
-        self._api.call(
-            "PATCH",
-            self._path(subresource),
-            {"metadata": {"uid": self.uid}, **change},
-            {"fieldManager": "genericjob-python"},
-            "application/merge-patch+json",
-        )
+        """Changes this job, and not one that somebody has created under its name meanwhile: the UID has the apiserver refuse that."""
+        change = {"metadata": {"uid": self.uid}, **change}
+        query = {"fieldManager": "genericjob-python"}
+        try:
+            self._api.call("PATCH", self._path(subresource), change, query, "application/merge-patch+json")
+        except Refused:
+            self.manifest()  # raises NotFound if that was why: the apiserver says no more than that a UID is immutable
+            raise
 
     def _same(self, job: Object) -> Object:
         if job["metadata"]["uid"] != self.uid:
