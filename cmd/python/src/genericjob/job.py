@@ -31,6 +31,9 @@ _GOALS: dict[str, Callable[[Status], bool]] = {
 _TAIL = 20
 """How many lines of a log a failure has."""
 
+_CONFLICT, _TRIES = 409, 5
+"""What an apiserver answers if a job has changed since it was read, and how often a scale is tried that meets that."""
+
 _LOOK = 10.0
 """Seconds after which a job whose logs are followed is looked at, though nothing has changed in its pods."""
 
@@ -121,26 +124,31 @@ class Job:
 
         Raises Usage for a job that is not so, JobOver if it is over, and Refused for a number that its spec does not allow.
         """
-        job = self.manifest()
-        if self.kind == "TensorFlowTrainingJob":
-            raise Usage("a TensorFlowTrainingJob has a fixed number of replicas while it runs: pause it, and edit its spec")
-        if self.kind == "PyTorchTrainingJob" and not _is_elastic(job):
-            raise Usage(f"{self.name} is not elastic: submit it with elastic=(min, max), or pause it and edit its spec")
-        self._editable(job)
-        self._patch({"spec": {"replicas": replicas}}, "scale")
+        for tries_left in reversed(range(_TRIES)):
+            job = self.manifest()
+            if self.kind == "TensorFlowTrainingJob":
+                raise Usage("a TensorFlowTrainingJob has a fixed number of replicas while it runs: pause it, and edit its spec")
+            if self.kind == "PyTorchTrainingJob" and not _is_elastic(job):
+                raise Usage(f"{self.name} is not elastic: submit it with elastic=(min, max), or pause it and edit its spec")
+            self._editable(job)
+            version = job["metadata"]["resourceVersion"]  # the apiserver compares no UID of a scale
+            try:
+                self._patch({"metadata": {"resourceVersion": version}, "spec": {"replicas": replicas}}, "scale")
+                return
+            except Refused as e:
+                if e.status != _CONFLICT or tries_left == 0:
+                    raise
 
     def pause(self) -> None:
         """Stops the pods, which spends no restart; what has finished stays so. Once it is paused its spec may be edited.
 
         It asks for that alone: wait(until="paused") waits. Raises JobOver if the job is over, Usage for a GenericJob of a training job.
         """
-        self._editable(self.manifest())
-        self._patch({"spec": {"runMode": {"pause": {"enabled": True, "enable": None}}}})
+        self._set_pause(True)
 
     def resume(self) -> None:
         """Ends a pause: what had not finished is started again. Raises the same as pause()."""
-        self._editable(self.manifest())
-        self._patch({"spec": {"runMode": {"pause": {"enabled": False, "enable": None}}}})
+        self._set_pause(False)
 
     def delete(self) -> None:
         """Deletes the job; its pods follow, which it does not wait for."""
@@ -151,14 +159,18 @@ class Job:
         return self._api.jobs(self.kind, self.name, subresource)
 
     def _patch(self, change: Object, subresource: str = "") -> None:
-        """Changes this job, and not one that somebody has created under its name meanwhile: the UID has the apiserver refuse that."""
-        change = {"metadata": {"uid": self.uid}, **change}
+        """Makes a change, whose metadata have the apiserver refuse it for another job that somebody has created meanwhile."""
         query = {"fieldManager": "genericjob-python"}
         try:
             self._api.call("PATCH", self._path(subresource), change, query, "application/merge-patch+json")
         except Refused:
-            self.manifest()  # raises NotFound if that was why: the apiserver says no more than that a UID is immutable
+            self.manifest()  # raises NotFound if that was why: the apiserver says no more than that metadata differ
             raise
+
+    def _set_pause(self, enabled: bool) -> None:
+        self._editable(self.manifest())
+        pause = {"enabled": enabled, "enable": None}  # enable is an older name of the field
+        self._patch({"metadata": {"uid": self.uid}, "spec": {"runMode": {"pause": pause}}})
 
     def _same(self, job: Object) -> Object:
         if job["metadata"]["uid"] != self.uid:

@@ -140,6 +140,22 @@ def test_an_elastic_job_is_scaled(client: genericjob.Client, kubelet: Kubelet) -
     kubelet.pods(job, 2)
 
 
+def test_a_scale_is_tried_again_if_the_job_changes_at_that_moment(
+    client: genericjob.Client, kubelet: Kubelet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = client.submit(image=IMAGE, kind="GenericJob")
+    had = job.manifest()
+    kubelet.run(job, 1)
+    look, looks = job.manifest, iter([had])
+    monkeypatch.setattr(job, "manifest", lambda: next(looks, None) or look())
+    job.scale(2)
+    kubelet.pods(job, 2)
+    monkeypatch.setattr(job, "manifest", lambda: had)
+    with pytest.raises(genericjob.Refused, match="the object has been modified") as caught:
+        job.scale(3)
+    assert caught.value.status == 409
+
+
 def test_what_can_be_scaled(client: genericjob.Client, kubelet: Kubelet) -> None:
     job = client.submit(image=IMAGE, kind="GenericJob", workers=1)
     job.scale(2)
