@@ -83,7 +83,9 @@ class Faults:
             self._answer(handler, int(fault), json.dumps({"message": f"spoiled: {fault}"}))
             return
         try:
-            answer = self._upstream.text(handler.command, urlsplit(handler.path).path, body, query)
+            path = urlsplit(handler.path).path
+            is_log = path.endswith("/log")
+            answer = self._upstream.text(path, query) if is_log else json.dumps(self._upstream.call(handler.command, path, body, query))
         except Refused as e:
             self._answer(handler, e.status, json.dumps({"message": str(e), "details": {"name": "it"}}))
             return
@@ -93,8 +95,7 @@ class Faults:
         if fault == "lost":
             handler.close_connection = True
             return
-        text = fault == "text" and not handler.path.partition("?")[0].endswith("/log")
-        self._answer(handler, 200, "please log in" if text else answer)
+        self._answer(handler, 200, "please log in" if fault == "text" and not is_log else answer)
 
     def _answer(self, handler: BaseHTTPRequestHandler, status: int, text: str) -> None:
         handler.send_response(status)

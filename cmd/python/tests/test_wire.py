@@ -22,8 +22,10 @@ JOB = {"kind": KIND, "metadata": {"name": "a", "namespace": "team", "uid": "1", 
 
 
 class Server:
-    """Does what `next` says, one word a call: "hangs up", "is silent", or a status of HTTP. Without one it answers as an apiserver does
-    that has one job at most. What a call says to create or delete is done, unless it is refused by a status.
+    """Does what `next` says, one word a call: "hangs up", "is silent", or a status of HTTP, which a text may follow that is the answer.
+
+    Without one it answers as an apiserver does that has one job at most. What a call says to create or delete is done, unless it is refused
+    by a status.
     """
 
     def __init__(self) -> None:
@@ -66,17 +68,18 @@ class Server:
         body = handler.rfile.read(int(handler.headers.get("Content-Length", 0)))
         self.asked.append(handler.command)
         word = self.next.pop(0) if self.next else ""
-        status, answer = (int(word), {"message": QUOTA}) if word.isdigit() else self._obey(handler.command, body)
+        number, _, text = word.partition(" ")
+        status, answer = (int(number), {"message": QUOTA}) if number.isdigit() else self._obey(handler.command, body)
         if word == "is silent":
             self._closed.wait()
         if word in ("is silent", "hangs up"):
             return
-        text = json.dumps(answer).encode()
+        data = text.encode() if number.isdigit() and text else json.dumps(answer).encode()
         handler.send_response(status)
         handler.send_header("Retry-After", "1")  # as an apiserver that has too much to do
-        handler.send_header("Content-Length", str(len(text)))
+        handler.send_header("Content-Length", str(len(data)))
         handler.end_headers()
-        handler.wfile.write(text)
+        handler.wfile.write(data)
 
     def _obey(self, method: str, body: bytes) -> tuple[int, Any]:
         have = self.job
@@ -110,6 +113,30 @@ def test_what_is_read_is_asked_for_again_if_the_connection_breaks(server: Server
     server.job, server.next = JOB, ["hangs up", "hangs up"]
     assert server.api().call("GET", server.api().jobs(KIND, "a")) == JOB
     assert server.asked == ["GET"] * 3
+
+
+STRANGE = ["<html>please log in</html>", "[]", '"yes"', "3", "null", '{"login": "wanted"}', '{"kind": 3}']
+
+
+@pytest.mark.parametrize("text", STRANGE)
+def test_who_is_no_apiserver_is_told_by_what_he_says(server: Server, text: str) -> None:
+    server.next = [f"200 {text}"]
+    with pytest.raises(Unreachable) as caught:
+        server.api().call("GET", server.api().jobs(KIND, "a"))
+    assert str(caught.value).endswith(f"/genericjobs/a is no apiserver: an object with a kind is wanted, and found was {text!r}")
+    assert not caught.value.lasts
+
+
+@pytest.mark.parametrize("text", [*STRANGE, '{"message": 3, "details": "none"}'])
+def test_a_refusal_may_have_any_words(server: Server, text: str) -> None:
+    said = "3" if "message" in text else text
+    server.next = [f"403 {text}", f"404 {text}"]
+    with pytest.raises(Refused) as caught:
+        server.api().call("GET", server.api().jobs(KIND, "a"))
+    assert (str(caught.value), caught.value.status) == (said, 403)
+    with pytest.raises(NotFound) as missing:
+        server.api().call("GET", server.api().pods("a"))
+    assert str(missing.value) == said
 
 
 def test_a_job_is_deleted_by_one_call(server: Server) -> None:

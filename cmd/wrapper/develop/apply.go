@@ -8,6 +8,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"syscall"
 )
 
 // mayWrite says which file cannot be written, and why. It leaves no trace.
@@ -29,10 +30,8 @@ func (s *store) mayWrite() error {
 			return s.cannotWrite(path.Join(s.dir, nearest), err)
 		}
 	}
-	for _, file := range s.files {
-		if info, err := root.Stat(file); err == nil && info.IsDir() {
-			return s.cannotWrite(path.Join(s.dir, file), errors.New("it is a folder"))
-		}
+	if _, err := inTheWay(root, s.files, s.deleted); err != nil {
+		return err
 	}
 	return s.mayReplace()
 }
@@ -42,10 +41,8 @@ func mayWriteIn(root *os.Root, dir string) (nearest string, err error) {
 	for ; ; dir = path.Dir(dir) {
 		info, err := root.Stat(dir)
 		switch {
-		case errors.Is(err, fs.ErrNotExist):
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), err == nil && !info.IsDir():
 			continue
-		case err == nil && !info.IsDir():
-			return dir, errors.New("it is no folder")
 		default:
 			return dir, probe(root, dir)
 		}
@@ -96,12 +93,15 @@ func (s *store) apply() error {
 	if s.dir == "" {
 		return errors.New("no files were sent that could be applied")
 	}
+	kept := filepath.Join(s.kept, name(s.dir))
+	if err := errors.Join(makeWay(s.dir, s.files, s.deleted), makeWay(kept, s.files, filesIn(kept))); err != nil {
+		return err
+	}
 	code, err := prepare(s.next, s.dir)
 	defer code.forget()
 	if err != nil {
 		return err
 	}
-	kept := filepath.Join(s.kept, name(s.dir))
 	copies, err := prepare(s.next, kept)
 	defer copies.forget()
 	if err != nil {
@@ -226,11 +226,15 @@ func Restore(own string) (dirs []string, err error) {
 
 // restore puts the files of one folder in their place.
 func (s *store) restore(dir string) error {
-	if err := place(filepath.Join(s.kept, name(dir)), dir); err != nil {
-		return err
-	}
+	kept := filepath.Join(s.kept, name(dir))
 	deleted, err := s.goneFrom(dir)
 	if err != nil {
+		return err
+	}
+	if err := makeWay(dir, filesIn(kept), deleted); err != nil {
+		return err
+	}
+	if err := place(kept, dir); err != nil {
 		return err
 	}
 	return remove(dir, deleted)

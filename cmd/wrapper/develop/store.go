@@ -194,6 +194,12 @@ func each(dir string, do func(file string, info fs.FileInfo) error) error {
 	})
 }
 
+// filesIn returns the files below a folder, which may be missing.
+func filesIn(dir string) (files []string) {
+	_ = each(dir, func(file string, _ fs.FileInfo) error { files = append(files, file); return nil }) // who writes there meets what is wrong
+	return files
+}
+
 // discard forgets files that were not applied.
 func (s *store) discard() {
 	_ = os.RemoveAll(s.next)

@@ -52,6 +52,7 @@ func textOf(t *testing.T, file string) string {
 func TestWhatIsNotTaken(t *testing.T) {
 	app := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(app, "folder"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(app, "folder", "theirs"), nil, 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(app, "file"), nil, 0o600))
 	outside := t.TempDir()
 	require.NoError(t, os.Symlink(outside, filepath.Join(app, "out")))
@@ -61,21 +62,22 @@ func TestWhatIsNotTaken(t *testing.T) {
 		entries []entry
 		deleted []string
 	}{
-		`file "../x" is not below the folder`:                {app, []entry{{name: "../x"}}, nil},
-		`file "/etc/x" is not below the folder`:              {app, []entry{{name: "/etc/x"}}, nil},
-		`file "a/../../x" is not below the folder`:           {app, []entry{{name: "a/../../x"}}, nil},
-		`"l" is neither a file nor a folder`:                 {app, []entry{{name: "l", kind: tar.TypeSymlink, link: "/etc/passwd"}}, nil},
-		`"h" is neither a file nor a folder`:                 {app, []entry{{name: "h", kind: tar.TypeLink, link: "/etc/passwd"}}, nil},
-		`path escapes from parent`:                           {app, []entry{{name: "out/x", text: "x"}}, nil},
-		`file "../y" to be deleted`:                          {app, []entry{{name: "x"}}, []string{"../y"}},
-		`files of more than 64 MiB are sent`:                 {app, []entry{{name: "big", size: MaxBytes + 1}}, nil},
-		`want the absolute path of a folder`:                 {"app", []entry{{name: "x"}}, nil},
-		`want the absolute path of a folder below`:           {"/", []entry{{name: "x"}}, nil},
-		`is the operator's own`:                              {filepath.Join(own, "state"), []entry{{name: "x"}}, nil},
-		`cannot write in ` + app + `/folder: it is a folder`: {app, []entry{{name: "folder"}}, nil},
-		`cannot write in ` + app + `/file: it is no folder`:  {app, []entry{{name: "file/x"}}, nil},
-		`cannot write in /sys: `:                             {"/sys/app", []entry{{name: "x"}}, nil},
-		`at most 180 bytes`:                                  {"/" + strings.Repeat("x", 200), []entry{{name: "x"}}, nil},
+		`file "../x" is not below the folder`:                                            {app, []entry{{name: "../x"}}, nil},
+		`file "/etc/x" is not below the folder`:                                          {app, []entry{{name: "/etc/x"}}, nil},
+		`file "a/../../x" is not below the folder`:                                       {app, []entry{{name: "a/../../x"}}, nil},
+		`"l" is neither a file nor a folder`:                                             {app, []entry{{name: "l", kind: tar.TypeSymlink, link: "/etc/passwd"}}, nil},
+		`"h" is neither a file nor a folder`:                                             {app, []entry{{name: "h", kind: tar.TypeLink, link: "/etc/passwd"}}, nil},
+		`path escapes from parent`:                                                       {app, []entry{{name: "out/x", text: "x"}}, nil},
+		`file "../y" to be deleted`:                                                      {app, []entry{{name: "x"}}, []string{"../y"}},
+		`files of more than 64 MiB are sent`:                                             {app, []entry{{name: "big", size: MaxBytes + 1}}, nil},
+		`want the absolute path of a folder`:                                             {"app", []entry{{name: "x"}}, nil},
+		`want the absolute path of a folder below`:                                       {"/", []entry{{name: "x"}}, nil},
+		`is the operator's own`:                                                          {filepath.Join(own, "state"), []entry{{name: "x"}}, nil},
+		app + `/folder cannot be written: in the pod it is a folder, with folder/theirs`: {app, []entry{{name: "folder"}}, nil},
+		`file/x cannot be written: in the pod ` + app + `/file is no folder`:             {app, []entry{{name: "file/x"}}, nil},
+		`file/sub/x cannot be written: in the pod ` + app + `/file is no folder`:         {app, []entry{{name: "file/sub/x"}}, []string{"folder/theirs"}},
+		`cannot write in /sys: `:                                                         {"/sys/app", []entry{{name: "x"}}, nil},
+		`at most 180 bytes`:                                                              {"/" + strings.Repeat("x", 200), []entry{{name: "x"}}, nil},
 	} {
 		s := newStore(own)
 		require.ErrorContains(t, s.stage(stream(t, c.entries...), c.dir, c.deleted), want)
@@ -116,13 +118,66 @@ func TestFilesAreAppliedKeptAndRestored(t *testing.T) {
 	require.Empty(t, dirs)
 }
 
+// A developer makes a folder of a file, and a file of a folder, and the reverse.
+func TestAFileBecomesAFolderAndAFolderAFile(t *testing.T) {
+	own, app := t.TempDir(), t.TempDir()
+	s := newStore(own)
+	inFolders := []entry{{name: "conf/deep/a", text: "a"}, {name: "conf/b", text: "b"}, {name: "model", text: "m"}}
+	inFiles := []entry{{name: "conf", text: "c"}, {name: "model/deep/x", text: "x"}}
+	image := func() {
+		require.NoError(t, os.RemoveAll(app))
+		for _, e := range inFolders {
+			require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(app, e.name)), 0o755))
+			require.NoError(t, os.WriteFile(filepath.Join(app, e.name), nil, 0o600))
+		}
+	}
+	send := func(entries, deleted []entry) {
+		var names []string
+		for _, e := range deleted {
+			names = append(names, e.name)
+		}
+		require.NoError(t, s.stage(stream(t, entries...), app, names))
+		require.NoError(t, s.apply())
+		for range 2 { // the second time in a container with the files of its image
+			for _, e := range entries {
+				require.Equal(t, e.text, textOf(t, filepath.Join(app, e.name)))
+			}
+			image()
+			_, err := Restore(own)
+			require.NoError(t, err)
+		}
+	}
+	image()
+	send(inFolders, nil)
+	require.NoError(t, os.Mkdir(filepath.Join(app, "conf", "empty"), 0o755))
+	send(inFiles, inFolders)
+	send(inFolders, inFiles)
+	send(inFiles, inFolders)
+
+	require.NoError(t, os.RemoveAll(app))
+	send(inFolders, nil) // another call of the developer's, who does not know what the first has brought
+}
+
+// What the code has written into a folder since it was looked at stays.
+func TestAFolderWithOtherFilesDoesNotBecomeAFile(t *testing.T) {
+	own, app := t.TempDir(), t.TempDir()
+	s := newStore(own)
+	require.NoError(t, s.stage(stream(t, entry{name: "out/a", text: "a"}), app, nil))
+	require.NoError(t, s.apply())
+	require.NoError(t, s.stage(stream(t, entry{name: "out", text: "new"}), app, []string{"out/a"}))
+	require.NoError(t, os.WriteFile(filepath.Join(app, "out", "checkpoint"), nil, 0o600))
+	require.ErrorContains(t, s.apply(), app+"/out cannot be written: in the pod it is a folder, with out/checkpoint")
+	require.Equal(t, "a", textOf(t, filepath.Join(app, "out", "a")))
+	require.FileExists(t, filepath.Join(app, "out", "checkpoint"))
+}
+
 // A disk may be full, or a folder changed, after all was looked at.
 func TestAllFilesAreReplacedOrNone(t *testing.T) {
 	own, app := t.TempDir(), t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(app, "a"), []byte("old"), 0o600))
 	s := newStore(own)
 	require.NoError(t, s.stage(stream(t, entry{name: "a", text: "new"}, entry{name: "lib/x", text: "x"}), app, nil))
-	require.NoError(t, os.WriteFile(filepath.Join(app, "lib"), nil, 0o600))
+	require.NoError(t, os.Symlink(t.TempDir(), filepath.Join(app, "lib")))
 	require.ErrorContains(t, s.apply(), "write "+app+"/lib/x: ")
 	require.Equal(t, "old", textOf(t, filepath.Join(app, "a")))
 	left, err := os.ReadDir(app)

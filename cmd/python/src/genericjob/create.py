@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -43,7 +42,7 @@ def create(api: Api, kind: str, manifest: Mapping[str, Any]) -> Object:
     if not name:
         return send()
     try:
-        return Patience(time.monotonic() + SECONDS).keep_trying(send)
+        return Patience(SECONDS).keep_trying(send)
     except Error as e:
         if doubted and (have := _ours(api, kind, name, mark)):
             return have
@@ -55,7 +54,7 @@ def create(api: Api, kind: str, manifest: Mapping[str, Any]) -> Object:
 def _ours(api: Api, kind: str, name: str, mark: str) -> Object | None:
     """The job of a name, if it can be read, and is the one with this mark."""
     try:
-        have = api.patient(Patience(time.monotonic() + SECONDS)).call("GET", api.jobs(kind, name))
+        have = api.within(SECONDS).call("GET", api.jobs(kind, name))
     except Error:
         return None
     return have if have["metadata"].get("annotations", {}).get(CREATED_BY) == mark else None

@@ -14,7 +14,7 @@ from .bar import Bar
 from .errors import Error, JobFailed, JobOver, JobTimeout, NotFound, Refused, Usage
 from .follow import follow
 from .lines import cut_gone
-from .logs import Printer, seconds_to_end
+from .logs import LOG_SECONDS, Printer, seconds_to_end
 from .objects import Object, owner_of
 from .patience import Patience
 from .status import Failure, Status, Warned
@@ -31,15 +31,21 @@ _GOALS: dict[str, Callable[[Status], bool]] = {
 _TAIL = 20
 """How many lines of a log a failure has."""
 
-_TAIL_SECONDS = 10.0
-"""How long these are asked for: the node of what failed may be lost."""
+_CONFLICT, _TRIES = 409, 5
+"""What an apiserver answers if a job has changed since it was read, and how often a scale is tried that meets that."""
 
 _LOOK = 10.0
 """Seconds after which a job whose logs are followed is looked at, though nothing has changed in its pods."""
 
 
 class Job:
-    """A job in the cluster, as Client makes and finds it. Each method asks the cluster anew."""
+    """A job in the cluster, as Client makes and finds it. Each method asks the cluster anew.
+
+    kind, name, namespace: where it stands
+    uid:                   what tells it from another job that somebody creates under its name. Each method means this one
+
+    Each method raises NotFound if the job is gone, Refused if the apiserver refuses, and Unreachable if it does not answer.
+    """
 
     def __init__(self, api: Api, job: Object) -> None:
         self._api = api
@@ -52,7 +58,7 @@ class Job:
         return f"<{self.kind} {self.namespace}/{self.name}>"
 
     def manifest(self) -> dict[str, Any]:
-        """The job as it stands in the cluster."""
+        """The job as it stands in the cluster, as a dict of JSON."""
         return self._same(self._api.call("GET", self._path()))
 
     def status(self) -> Status:
@@ -72,24 +78,23 @@ class Job:
         until:     "succeeded"; "running": all replicas run; "paused". Default: succeeded
 
         Raises JobFailed when the job fails, JobOver when it ends otherwise than asked for, JobTimeout after `timeout` seconds, NotFound
-        when it is deleted. A cluster that does not answer, or has too much to do, is asked again as long. What lasts is raised at once, as
-        when you may not read the job.
+        when it is deleted. A cluster that does not answer, or has too much to do, is asked again as long, the last time at the time-out.
+        What lasts is raised at once, as when you may not read the job.
         """
         if until not in _GOALS:
             raise Usage(f"until is {until!r}: want one of {', '.join(_GOALS)}")
         last = ""
         bar = Bar(f"{self.kind}/{self.name}", sys.stdout if progress else None)
-        patience = Patience(None if timeout is None else time.monotonic() + timeout, bar.tell)
+        patient = self._patient(Patience(timeout, bar.tell))
         try:
-            for job in self._follow(patience):
+            for job in patient._follow():
                 now, last = status.read(job), status.why(job)
                 bar.show(now)
                 if _GOALS[until](now):
                     return now
                 if now.phase == "Failed":
-                    raise self._patient(patience)._failed(job, now)
-                if now.is_over:
-                    raise JobOver(f"{self.kind}/{self.name} is over: its phase is {now.phase}")
+                    raise patient._failed(job, now)
+                self._open(now)
         finally:
             bar.close()
         raise JobTimeout(f"Timed out after {timeout:g} seconds. {last or 'The cluster has not answered.'}")
@@ -101,47 +106,52 @@ class Job:
         follow:  go on until the job is over, also with replicas that are replaced, and through trouble with the cluster. Default: no
         tail:    no more than so many last lines of each. Default: all
         file:    where to print. Default: sys.stdout
+
+        A log that cannot be read is not printed: a line behind the name of its replica says why. It is raised if there is no other.
+        Raises Usage for a replica that the job does not have, Refused if you may not read logs. What `follow` waits for is as in wait().
         """
         out = file or sys.stdout
         if follow:
-            patience = Patience(None)
-            patient = self._patient(patience)
-            try:
-                patient._follow_logs(Printer(patient._api, out, tail), rank)
-            finally:
-                patience.end()
+            self._patient(Patience())._follow_logs(out, tail, rank)
             return
-        printer = Printer(self._api, out, tail)
         types, found = self._pods()
         if job := self._generic_job():
             pods.check(_replicas(job), rank)
-        replicas = pods.chosen(found, types, rank)
-        printer.measure(replicas)
-        for pod in replicas:
-            printer.print(pod)
+        Printer(self._api, out, tail).print(pods.chosen(found, types, rank))
 
     def scale(self, replicas: int) -> None:
-        """Sets the number of replicas of an elastic job, or of a GenericJob of one type, while it runs."""
-        job = self.manifest()
-        if self.kind == "TensorFlowTrainingJob":
-            raise Usage("a TensorFlowTrainingJob has a fixed number of replicas while it runs: pause it, and edit its spec")
-        if self.kind == "PyTorchTrainingJob" and not _is_elastic(job):
-            raise Usage(f"{self.name} is not elastic: submit it with elastic=(min, max), or pause it and edit its spec")
-        self._editable(job)
-        self._patch({"spec": {"replicas": replicas}}, "scale")
+        """Sets the number of replicas of an elastic job, or of a GenericJob of one type, while it runs.
+
+        Raises Usage for a job that is not so, JobOver if it is over, and Refused for a number that its spec does not allow.
+        """
+        for tries_left in reversed(range(_TRIES)):
+            job = self.manifest()
+            if self.kind == "TensorFlowTrainingJob":
+                raise Usage("a TensorFlowTrainingJob has a fixed number of replicas while it runs: pause it, and edit its spec")
+            if self.kind == "PyTorchTrainingJob" and not _is_elastic(job):
+                raise Usage(f"{self.name} is not elastic: submit it with elastic=(min, max), or pause it and edit its spec")
+            self._editable(job)
+            version = job["metadata"]["resourceVersion"]  # the apiserver compares no UID of a scale
+            try:
+                self._patch({"metadata": {"resourceVersion": version}, "spec": {"replicas": replicas}}, "scale")
+                return
+            except Refused as e:
+                if e.status != _CONFLICT or tries_left == 0:
+                    raise
 
     def pause(self) -> None:
-        """Stops the pods, which spends no restart; what has finished stays so. Once it is paused its spec may be edited."""
-        self._editable(self.manifest())
-        self._patch({"spec": {"runMode": {"pause": {"enabled": True, "enable": None}}}})
+        """Stops the pods, which spends no restart; what has finished stays so. Once it is paused its spec may be edited.
+
+        It asks for that alone: wait(until="paused") waits. Raises JobOver if the job is over, Usage for a GenericJob of a training job.
+        """
+        self._set_pause(True)
 
     def resume(self) -> None:
-        """Ends a pause: what had not finished is started again."""
-        self._editable(self.manifest())
-        self._patch({"spec": {"runMode": {"pause": {"enabled": False, "enable": None}}}})
+        """Ends a pause: what had not finished is started again. Raises the same as pause()."""
+        self._set_pause(False)
 
     def delete(self) -> None:
-        """Deletes the job; its pods follow."""
+        """Deletes the job; its pods follow, which it does not wait for."""
         precondition = {"preconditions": {"uid": self.uid}, "propagationPolicy": "Background"}
         self._api.call("DELETE", self._path(), precondition)
 
@@ -149,26 +159,30 @@ class Job:
         return self._api.jobs(self.kind, self.name, subresource)
 
     def _patch(self, change: Object, subresource: str = "") -> None:
-        self._api.call(
-            "PATCH",
-            self._path(subresource),
-            change,
-            {"fieldManager": "genericjob-python"},
-            "application/merge-patch+json",
-        )
+        """Makes a change, whose metadata have the apiserver refuse it for another job that somebody has created meanwhile."""
+        query = {"fieldManager": "genericjob-python"}
+        try:
+            self._api.call("PATCH", self._path(subresource), change, query, "application/merge-patch+json")
+        except Refused:
+            self.manifest()  # raises NotFound if that was why: the apiserver says no more than that metadata differ
+            raise
+
+    def _set_pause(self, enabled: bool) -> None:
+        self._editable(self.manifest())
+        pause = {"enabled": enabled, "enable": None}  # enable is an older name of the field
+        self._patch({"metadata": {"uid": self.uid}, "spec": {"runMode": {"pause": pause}}})
 
     def _same(self, job: Object) -> Object:
         if job["metadata"]["uid"] != self.uid:
             raise NotFound(f"{self.kind} {self.namespace}/{self.name} was deleted, and created again")
         return job
 
-    def _open(self, job: Object) -> None:
-        now = status.read(job)
+    def _open(self, now: Status) -> None:
         if now.is_over:
             raise JobOver(f"{self.kind}/{self.name} is over: its phase is {now.phase}")
 
     def _editable(self, job: Object) -> None:
-        self._open(job)
+        self._open(status.read(job))
         if owner := owner_of(job):
             raise Usage(f"{self.kind}/{self.name} belongs to {owner['kind']}/{owner['name']}, by which an edit would be undone: edit that")
 
@@ -178,10 +192,10 @@ class Job:
         patient._api = self._api.patient(patience)
         return patient
 
-    def _follow(self, patience: Patience) -> Iterator[Object]:
+    def _follow(self) -> Iterator[Object]:
         """Yields the job as it is, and after each change."""
         query = {"fieldSelector": f"metadata.name={self.name}"}
-        for found in follow(self._api, self._api.jobs(self.kind), query, patience):
+        for found in follow(self._api, self._api.jobs(self.kind), query):
             if not found:
                 raise NotFound(f"{self.kind} {self.namespace}/{self.name} was deleted")
             yield {"kind": self.kind, **self._same(next(iter(found.values())))}
@@ -221,8 +235,9 @@ class Job:
         last = max(found, key=lambda e: e.get("lastTimestamp") or "")
         return Warned(pod["metadata"]["name"], last.get("reason", ""), last.get("message", ""))
 
-    def _follow_logs(self, printer: Printer, rank: int | str | None) -> None:
+    def _follow_logs(self, out: TextIO, tail: int | None, rank: int | str | None) -> None:
         """Prints the logs of all pods that the job has until it is over. Its end shows in the pods, which are let go then."""
+        printer = Printer(self._api, out, tail)
         types = [r["type"] for r in self.manifest()["spec"]["replicaSpecs"]]
         pods.chosen([], types, rank)  # an error is told at once
         try:
@@ -230,12 +245,12 @@ class Job:
                 job = self._generic_job()
                 if job is not None:
                     break
-                self._open(self.manifest())
+                self._open(self.status())
                 time.sleep(1)
             pods.check(_replicas(job), rank)
             query = {"labelSelector": f"{pods.JOB_UID}={job['metadata']['uid']}"}
             looked = float("-inf")
-            for found in follow(self._api, self._api.pods(), query, Patience(None), every=_LOOK):
+            for found in follow(self._api, self._api.pods(), query, every=_LOOK):
                 replicas = pods.chosen(found.values(), types, rank)
                 printer.measure(replicas)
                 printer.follow(replicas)
@@ -280,8 +295,8 @@ class Job:
         if pod is not None:
             query = {"container": failure.container or pods.main_container(pod), "tailLines": _TAIL}
             with contextlib.suppress(Error):  # the kubelet does not answer, or has thrown it away
-                api = self._api.patient((self._api.patience or Patience(None)).until(_TAIL_SECONDS))
-                lines, _ = cut_gone(api.text("GET", api.pods(failure.pod, "log"), query=query).rstrip("\n"))
+                text = self._api.within(LOG_SECONDS).text(self._api.pods(failure.pod, "log"), query)
+                lines, _ = cut_gone(text.rstrip("\n"))
                 return failure, "\n".join(lines) or failure.message.strip()
         return failure, failure.message.strip()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
 from collections.abc import Iterator
 from datetime import datetime
 from typing import TextIO
@@ -13,7 +12,7 @@ from . import pods
 from .errors import Error, NotFound, Refused
 from .lines import GONE, NO_LOG, REPEATS, Moment, cut_gone, cut_time
 from .objects import Object
-from .patience import Patience
+from .patience import Patience, may_pass
 from .wire import Api
 
 _REATTACH = 1.0
@@ -22,17 +21,18 @@ _LAG = 5.0
 """Seconds after which a kubelet tells of a container's end at the latest, though the job is over."""
 _HELD = 30.0
 """Seconds after which containers end whose wrapper waits for an order, though the job is over."""
-_PREVIOUS = 10.0
-"""Seconds for which what a container had said before its restart is asked for: its node may be lost."""
+LOG_SECONDS = 10.0
+"""Seconds for which a log is asked for that is not followed: its node may be lost."""
 _QUIET = 300.0
 """Seconds after which a stream that says nothing is opened anew: nobody would notice that it is dead."""
 
 _WRAPPED = "genericjob-wrapper"
 """The volume of pods in which a wrapper runs the code, which may hold a container when its code has ended."""
 
-_DENIED = (401, 403)
-"""What an apiserver answers to whom it does not know, or who may not read logs. Other refusals of logs pass, as that of a container that
-has not started."""
+
+def _is_denied(error: Error) -> bool:
+    """Says whether the apiserver does not know who asks, or refuses all logs to him. Other refusals pass, or are of one log alone."""
+    return isinstance(error, Refused) and error.status in (401, 403)
 
 
 class Printer:
@@ -58,13 +58,29 @@ class Printer:
             self._out.write(f"{'[' + pods.replica(pod) + ']':<{self._width + 2}} {words}\n")
             self._out.flush()
 
-    def print(self, pod: Object) -> None:
-        """Prints a log as it is."""
+    def print(self, replicas: list[Object]) -> None:
+        """Prints logs as they are. Of one that cannot be read it says so, and goes on; it raises that if there is no other."""
+        self.measure(replicas)
+        problems: list[Error] = []
+        for pod in replicas:
+            try:
+                self._print(pod)
+            except Error as e:
+                if _is_denied(e):
+                    raise
+                with contextlib.suppress(Refused):  # which is an answer; Unreachable is raised: the cluster is away, and not a node
+                    self.look(pod)
+                self.say(pod, f"its log cannot be read{', its node may be lost' if may_pass(e) else ''}: {e}")
+                problems.append(e)
+        if problems and len(problems) == len(replicas):
+            raise problems[0]
+
+    def _print(self, pod: Object) -> None:
         container = pods.main_container(pod)
         if pods.state(pod, container) == "waiting":
             self.say(pod, "has not started: see why()")
             return
-        text = self._api.text("GET", self._path(pod), query={"container": container, **self._tail})
+        text = self._api.within(LOG_SECONDS).text(self._path(pod), {"container": container, **self._tail})
         lines, gone = cut_gone(text)
         for line in [*lines, NO_LOG] if gone else lines:
             self.say(pod, line)
@@ -89,7 +105,7 @@ class Printer:
         self._refused = self._refused or error
 
     def check(self) -> None:
-        """Raises that."""
+        """Raises what refuse() has noted, if there is anything."""
         if self._refused is not None:
             raise self._refused
 
@@ -110,9 +126,11 @@ class Printer:
         self.check()
 
     def stop(self) -> None:
-        """Stops all streams."""
+        """Stops all streams, also those that wait for the cluster."""
         for stream in self._streams.values():
             stream.stop()
+        if self._api.patience is not None:
+            self._api.patience.end()
 
     def _path(self, pod: Object) -> str:
         return self._api.pods(pod["metadata"]["name"], "log")
@@ -253,7 +271,7 @@ class Stream:
         except NotFound:
             return ""
         except Error as e:
-            if isinstance(e, Refused) and e.status in _DENIED:
+            if _is_denied(e):
                 raise
             problem = str(e)
         if again:
@@ -269,7 +287,7 @@ class Stream:
                 self._say(at, words)
 
         with contextlib.suppress(Error):
-            Patience(time.monotonic() + _PREVIOUS).keep_trying(read)
+            Patience(LOG_SECONDS).keep_trying(read)
 
     def _say(self, at: Moment | None, words: str) -> None:
         if self._stopped.is_set() or (at is not None and self._last is not None and at <= self._last):

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from .errors import Error, Refused, Unreachable
 
-_FIRST, _LONGEST = 0.5, 15.0
+_FIRST, LONGEST = 0.5, 15.0
 """Seconds before the second try, and the most before a later one: each pause is twice as long as the one before."""
 
 _TOLD = 4.0
@@ -31,42 +31,40 @@ def may_pass(error: Error) -> bool:
 class Patience:
     """How long one call of the user's waits for a cluster.
 
-    deadline:  a time of time.monotonic; None: as long as what goes wrong may pass
-    told:      is told what goes wrong, if it lasts
+    seconds:  from now until the deadline. Default: as long as what goes wrong may pass
+    told:     is told what goes wrong, if it lasts
     """
 
-    def __init__(self, deadline: float | None, told: Callable[[Error], None] | None = None) -> None:
-        self.deadline = math.inf if deadline is None else deadline
-        self.told = told
+    def __init__(self, seconds: float | None = None, told: Callable[[Error], None] | None = None) -> None:
+        self._deadline = math.inf if seconds is None else time.monotonic() + seconds
+        self._told = told
 
     def left(self) -> float:
-        """Seconds until the deadline, none of them negative."""
-        return max(0.0, self.deadline - time.monotonic())
+        """Seconds until the deadline; 0 once it has come."""
+        return max(0.0, self._deadline - time.monotonic())
 
     def bound(self, seconds: float) -> float:
-        """How long a call may take that may take so many seconds."""
+        """Seconds that a call may take: so many, or until the deadline if that is earlier, and _LAST_CALL at least."""
         return min(seconds, max(self.left(), _LAST_CALL))
 
     def end(self) -> None:
         """Has the deadline come: nobody waits any more."""
-        self.deadline = 0.0
+        self._deadline = 0.0
 
     def until(self, seconds: float) -> Patience:
         """The same, for no more than so many seconds."""
-        return Patience(min(self.deadline, time.monotonic() + seconds), self.told)
+        return Patience(min(self.left(), seconds), self._told)
 
     def keep_trying(self, ask: Callable[[], T]) -> T:
-        """Calls until there is an answer. Raises at once what lasts, and at the deadline what went wrong last."""
+        """Calls until there is an answer, the last time at the deadline. Raises what lasts at once, and what went wrong that last time."""
         pause = _FIRST
         while True:
             try:
                 return ask()
             except Error as e:
-                if not may_pass(e):
+                if not may_pass(e) or self.left() <= 0:
                     raise
-                if pause >= _TOLD and self.told is not None:
-                    self.told(e)
-                time.sleep(min(pause, self.left()))
-                if self.left() <= 0:
-                    raise
-            pause = min(2 * pause, _LONGEST)
+                if pause >= _TOLD and self._told is not None:
+                    self._told(e)
+            time.sleep(min(pause, self.left()))
+            pause = min(2 * pause, LONGEST)

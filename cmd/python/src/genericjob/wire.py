@@ -55,6 +55,10 @@ class Api:
         """The same namespace, for a call that waits."""
         return Api(self._client, self.namespace, patience)
 
+    def within(self, seconds: float) -> Api:
+        """The same namespace, where a read is tried again for so many seconds at most, and for no longer than its caller waits."""
+        return self.patient((self.patience or Patience()).until(seconds))
+
     def jobs(self, kind: str, name: str = "", subresource: str = "") -> str:
         """The path of jobs of a kind, or of one, or of a subresource of it."""
         parts = ["/apis", GROUP, VERSION, "namespaces", self.namespace, PLURALS[kind], name, subresource]
@@ -77,22 +81,19 @@ class Api:
         query: Mapping[str, object] | None = None,
         content: str = "application/json",
     ) -> Object:
-        """Makes one call and returns the object that answers it."""
-        return self._ask(method, lambda: _parsed(path, self._once(method, path, body, query, content)))
+        """Makes one call and returns the object that answers it, a list of objects among them."""
 
-    def text(
-        self,
-        method: str,
-        path: str,
-        body: Object | None = None,
-        query: Mapping[str, object] | None = None,
-        content: str = "application/json",
-    ) -> str:
-        """Makes one call and returns its answer as it is."""
-        return self._ask(method, lambda: self._once(method, path, body, query, content))
+        def once() -> Object:
+            return _parsed(path, self._once(method, path, body, query, content))
 
-    def _ask(self, method: str, once: Callable[[], T]) -> T:
-        return once() if self.patience is None or method != "GET" else self.patience.keep_trying(once)
+        return self._ask(once) if method == "GET" else once()
+
+    def text(self, path: str, query: Mapping[str, object]) -> str:
+        """Reads an answer as it is, as of a log."""
+        return self._ask(lambda: self._once("GET", path, None, query, ""))
+
+    def _ask(self, once: Callable[[], T]) -> T:
+        return once() if self.patience is None else self.patience.keep_trying(once)
 
     def _once(self, method: str, path: str, body: Object | None, query: Mapping[str, object] | None, content: str) -> str:
         data = None if body is None else json.dumps(body).encode()
@@ -100,7 +101,7 @@ class Api:
             return response.data.decode("utf-8", "replace")
 
     def lines(self, path: str, query: Mapping[str, object], quiet: float) -> Iterator[str]:
-        """Yields the lines of an answer as they come. One that says nothing for `quiet` seconds is broken."""
+        """Yields the lines of an answer as they come. One that says nothing for `quiet` seconds is broken, and Unreachable is raised."""
         with self._request("GET", path, None, query, "", quiet=quiet) as response:
             rest = b""
             for chunk in response.stream(2**16):
@@ -125,7 +126,7 @@ class Api:
         for setting in configuration.auth_settings().values():
             if setting["in"] == "header" and setting["value"]:
                 headers[setting["key"]] = setting["value"]
-        patience = self.patience or Patience(None)
+        patience = self.patience or Patience()
         with _reachable(path):
             response = self._client.rest_client.pool_manager.request(
                 method,
@@ -144,11 +145,20 @@ class Api:
                 response.close()
 
 
-def _parsed(path: str, text: str) -> Object:
+def as_object(text: str) -> Object:
+    """The object that stands in a text; an empty one if none does."""
     try:
-        answer: Object = json.loads(text)
-    except ValueError as e:  # a login page, for example
-        raise Unreachable(f"what answers for {path} is no apiserver: {text[:100]!r}") from e
+        found = json.loads(text)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _parsed(path: str, text: str) -> Object:
+    """The object that answers a call. All that an apiserver answers with has a kind; what has none is a login page, for example."""
+    answer = as_object(text)
+    if not isinstance(answer.get("kind"), str):
+        raise Unreachable(f"what answers for {path} is no apiserver: an object with a kind is wanted, and found was {text[:100]!r}")
     return answer
 
 
@@ -165,14 +175,12 @@ def _reachable(path: str) -> Iterator[None]:
 
 def _refusal(status: int, text: str, path: str) -> Error:
     """What an answer means that is none. The apiserver names what it does not find, and the kinds that it lacks not even that."""
-    try:
-        answer: Object = json.loads(text)
-    except ValueError:
-        answer = {}
-    message = answer.get("message") or text.strip() or f"HTTP {status}"
+    answer = as_object(text)
+    message = str(answer.get("message") or text.strip() or f"HTTP {status}")
     if status != 404:
         return Refused(message, status)
-    if (answer.get("details") or {}).get("name"):
+    details = answer.get("details")
+    if isinstance(details, dict) and details.get("name"):
         return NotFound(message)
     if path.startswith(f"/apis/{GROUP}/"):
         return NotInstalled(
