@@ -229,9 +229,9 @@ func (s *store) restore(dir string) error {
 	if err := place(filepath.Join(s.kept, name(dir)), dir); err != nil {
 		return err
 	}
-	deleted, err := s.goneFrom(dir)
+	gone, err := s.goneFrom(dir)
 	if err != nil {
 		return err
 	}
-	return remove(dir, deleted)
+	return remove(dir, ofImage(dir, gone))
 }
