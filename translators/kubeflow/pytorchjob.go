@@ -89,7 +89,7 @@ func rendezvous(e *kubeflow.ElasticPolicy, list []member, ports map[string]int32
 	add := func(name, value string) { out = append(out, corev1.EnvVar{Name: name, Value: value}) }
 	host := variableHost(worker, "0")
 	if e.RDZVHost != nil {
-		host = kept(*e.RDZVHost, theirs)
+		host = kept(*e.RDZVHost)
 	}
 	least, most := limits(e, list)
 	add("PET_RDZV_ENDPOINT", fmt.Sprintf("%s:%d", host, ptr.Deref(e.RDZVPort, ports[worker])))
@@ -102,7 +102,7 @@ func rendezvous(e *kubeflow.ElasticPolicy, list []member, ports map[string]int32
 		add("PET_NPROC_PER_NODE", strconv.Itoa(int(*e.NProcPerNode)))
 	}
 	if e.RDZVID != nil {
-		add("PET_RDZV_ID", kept(*e.RDZVID, theirs))
+		add("PET_RDZV_ID", kept(*e.RDZVID))
 	} else {
 		out = append(out, framework.RunVariables(false)...)
 		add("PET_RDZV_ID", framework.RunID(false))
@@ -111,7 +111,7 @@ func rendezvous(e *kubeflow.ElasticPolicy, list []member, ports map[string]int32
 	for _, c := range e.RDZVConf {
 		conf = append(conf, c.Key+"="+c.Value)
 	}
-	add("PET_RDZV_CONF", framework.MergeRendezvousConf(kept(strings.Join(conf, ","), theirs), framework.RendezvousConf(true)...))
+	add("PET_RDZV_CONF", framework.MergeRendezvousConf(kept(strings.Join(conf, ",")), framework.RendezvousConf(true)...))
 	if ptr.Deref(e.Standalone, false) {
 		add("PET_STANDALONE", "")
 	}

@@ -113,39 +113,29 @@ func put(program *framework.Program, m member, c *corev1.Container, variables ..
 	c.Env = slices.Insert(own, at, variables...)
 }
 
-// theirs matches the names of variables that a GenericJob would replace, or take for a near miss of one. $(jobAttempt) is not among them: no Kubeflow
-// has it, and only the operator can tell it.
-var theirs = regexp.MustCompile(`^([a-z]{3,8}|(?i:replicas?|services?|onranks?|var)[\[.].*)$`)
-
-// jobAttempt is the variable that jobs of Kubeflow's kinds have in common with a GenericJob.
-const jobAttempt = "jobAttempt"
-
-// theirsToo matches these names where a container has a variable of its own that is called jobAttempt.
-var theirsToo = regexp.MustCompile(theirs.String() + "|^" + jobAttempt + "$")
+// theirs matches the names of variables that a GenericJob would replace, or take for a near miss of one.
+var theirs = regexp.MustCompile(`^([a-z]{3,8}|(?i:job_?attempts?)|(?i:replicas?|services?|onranks?|var)[\[.].*)$`)
 
 // keep protects $(type), $(rank) and the like in texts of the user: in Kubeflow's kinds they are environment variables.
 func keep(t *corev1.PodTemplateSpec) {
 	for _, list := range [][]corev1.Container{t.Spec.InitContainers, t.Spec.Containers} {
 		for i := range list {
-			c, names := &list[i], theirs
-			if slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == jobAttempt }) {
-				names = theirsToo
-			}
+			c := &list[i]
 			for j := range c.Command {
-				c.Command[j] = kept(c.Command[j], names)
+				c.Command[j] = kept(c.Command[j])
 			}
 			for j := range c.Args {
-				c.Args[j] = kept(c.Args[j], names)
+				c.Args[j] = kept(c.Args[j])
 			}
 			for j := range c.Env {
-				c.Env[j].Value = kept(c.Env[j].Value, names)
+				c.Env[j].Value = kept(c.Env[j].Value)
 			}
 		}
 	}
 }
 
-// kept returns a text in which Kubernetes finds the variables of these names that it has now. "$$" escapes what follows, even a parenthesis.
-func kept(text string, names *regexp.Regexp) string {
+// kept returns a text in which Kubernetes finds the variables that it has now. "$$" escapes what follows, even a parenthesis.
+func kept(text string) string {
 	var b strings.Builder
 	for {
 		i := strings.IndexByte(text, '$')
@@ -162,7 +152,7 @@ func kept(text string, names *regexp.Regexp) string {
 			text = text[i+2:]
 			continue
 		}
-		if names.MatchString(name) {
+		if theirs.MatchString(name) {
 			name = "var[" + name + "]"
 		}
 		b.WriteString(text[:i] + "$(" + name + ")")
