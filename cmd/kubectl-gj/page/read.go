@@ -60,7 +60,7 @@ func eventsAbout(ctx context.Context, c client.Reader, namespace string, uid typ
 	}
 }
 
-// once leaves out what is said of a training job in the same words as of its GenericJob: operators before v0.2.0 said most events of both.
+// once leaves out what is said of a training job in the same words as of its GenericJob. Operators before v0.2.0 said most events of both.
 func once(list []corev1.Event) (out []corev1.Event) {
 	type said struct {
 		reason, message string

@@ -11,7 +11,7 @@ import (
 	"github.com/genericjob/genericjob/apis/inplace"
 )
 
-// A wrapper kept an order that came after it had given one up, and before it ended: the next container began with what nobody had ordered.
+// A wrapper kept an order that came after it had given one up, and before it ended. The next container began with what nobody had ordered.
 func TestAWrapperThatEndsHearsNoOrder(t *testing.T) {
 	dir := t.TempDir()
 	for _, folder := range []string{"order", "state"} {
