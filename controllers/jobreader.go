@@ -92,7 +92,7 @@ func (r *jobReader) each(tell func(metrics.Job)) bool {
 	compiled := map[types.UID]*v1beta1.GenericJob{} // by who controls it
 	err := r.list(ctx, calls.GVKGenericJob, func(o client.Object) {
 		job := o.(*v1beta1.GenericJob)
-		if owner := metav1.GetControllerOf(job); owner != nil && r.serves(owner, more) {
+		if owner := metav1.GetControllerOf(job); owner != nil && r.servesAmong(owner, more) {
 			compiled[owner.UID] = job
 		} else if !compact.IsForeign(job) {
 			tell(jobOf(v1beta1.KindGenericJob, job.Status.Phase, job))
@@ -131,7 +131,12 @@ func (r *jobReader) eachDefinition(tell func(*v1beta1.TrainingFramework)) bool {
 	return r.list(ctx, v1beta1.GroupVersion.WithKind(v1beta1.KindTrainingFramework), func(o client.Object) { tell(o.(*v1beta1.TrainingFramework)) }) == nil
 }
 
-func (r *jobReader) serves(owner *metav1.OwnerReference, more []definitions.Kind) bool {
+// serves reports whether the kind of a training job is served.
+func (r *jobReader) serves(owner *metav1.OwnerReference) bool {
+	return r.servesAmong(owner, r.defined())
+}
+
+func (r *jobReader) servesAmong(owner *metav1.OwnerReference, more []definitions.Kind) bool {
 	kind := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
 	if _, ok := r.served[kind]; ok {
 		return true

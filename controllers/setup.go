@@ -117,7 +117,9 @@ func SetUp(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		newCounts = metrics.NewByNamespace
 	}
 	s := wiring.New(mgr, cmp.Or(o.Concurrency, DefaultConcurrency), o.Clock, newCounts(reader.kinds...))
-	err = jobs.SetUp(ctx, s, jobs.Options{Settings: o.Settings, Namespaces: o.Namespaces, BadNodes: o.BadNodes, EventsForPods: reader.kindsWithPodEvents()})
+	err = jobs.SetUp(ctx, s, jobs.Options{
+		Settings: o.Settings, Namespaces: o.Namespaces, BadNodes: o.BadNodes, EventsForPods: reader.kindsWithPodEvents(), Serves: reader.serves,
+	})
 	if err != nil {
 		return err
 	}

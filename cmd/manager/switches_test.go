@@ -92,9 +92,12 @@ func TestFlagsAboutKubeflowNeedKubeflow(t *testing.T) {
 }
 
 // An admin would take two operators for one that works and one that waits.
-func TestALeaseIsNamedByOperatorsThatHoldIt(t *testing.T) {
-	require.Contains(t, saidWithoutCluster(t, "--leader-elect-namespace=a"), "manager: --leader-elect-namespace=a has no effect without --leader-elect")
-	require.NotContains(t, saidWithoutCluster(t, "--leader-elect-namespace=a", "--leader-elect"), "has no effect")
+func TestFlagsAboutALeaseNeedLeaderElect(t *testing.T) {
+	for _, flag := range []string{"--leader-elect-namespace=a", "--leader-elect-lease-duration=40s", "--leader-elect-renew-deadline=17s", "--leader-elect-retry-period=1s"} {
+		require.Contains(t, saidWithoutCluster(t, flag), "manager: "+flag+" has no effect without --leader-elect: give that, too, or leave it out")
+		require.NotContains(t, saidWithoutCluster(t, flag, "--leader-elect"), "has no effect")
+	}
+	require.NotContains(t, saidWithoutCluster(t, "--leader-elect-lease-duration=30s"), "has no effect", "the default says nothing")
 }
 
 // Go's flags end at the first word that is none: an operator that was to serve one namespace would serve all.

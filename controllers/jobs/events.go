@@ -21,7 +21,7 @@ import (
 const maxReplaced = 10
 
 // announce emits events about a job. If a training job owns it, they are about that alone: its users look there, and nobody is told twice. Events of
-// phases are left out then: the training job's own reconciler has these.
+// phases are left out then: the training job's own reconciler has these, if its kind is served.
 func (r *Reconciler) announce(job *v1beta1.GenericJob, list []kernel.Event) {
 	list = bounded(list)
 	owner := spec.TrainingJob(job)
@@ -29,7 +29,9 @@ func (r *Reconciler) announce(job *v1beta1.GenericJob, list []kernel.Event) {
 		announce.Events(r.Recorder, job, list)
 		return
 	}
-	list = slices.DeleteFunc(slices.Clone(list), func(e kernel.Event) bool { return saysPhase(&job.Status, e) })
+	if r.serves == nil || r.serves(owner) {
+		list = slices.DeleteFunc(slices.Clone(list), func(e kernel.Event) bool { return saysPhase(&job.Status, e) })
+	}
 	announce.Events(r.Recorder, announce.Reference(job.Namespace, owner), list)
 }
 

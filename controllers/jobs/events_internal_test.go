@@ -28,7 +28,7 @@ func (t *told) Eventf(about, _ runtime.Object, _, reason, _, _ string, _ ...any)
 }
 
 // `kubectl get events` showed what happens to a training job twice. The phases of a training job are told by its own reconciler. A workflow has none
-// that would.
+// that would, nor has a training job whose definition is gone.
 func TestWhatHappensToAJobIsToldOnce(t *testing.T) {
 	list := []kernel.Event{{Reason: v1beta1.ReasonRunning}, {Reason: v1beta1.ReasonRestarted}}
 	for name, tc := range map[string]struct {
@@ -36,10 +36,11 @@ func TestWhatHappensToAJobIsToldOnce(t *testing.T) {
 		compiled bool
 		want     told
 	}{
-		"a job that a user submitted": {"", false, told{"GenericJob Running", "GenericJob Restarted"}},
-		"a job of a training job":     {"PyTorchJob", true, told{"PyTorchJob Restarted"}},
-		"a job of a workflow":         {"Workflow", false, told{"GenericJob Running", "GenericJob Restarted"}},
-		"a job that wears the mark":   {"", true, told{"GenericJob Running", "GenericJob Restarted"}},
+		"a job that a user submitted":      {"", false, told{"GenericJob Running", "GenericJob Restarted"}},
+		"a job of a training job":          {"PyTorchJob", true, told{"PyTorchJob Restarted"}},
+		"of a kind without its definition": {"JAXJob", true, told{"JAXJob Running", "JAXJob Restarted"}},
+		"a job of a workflow":              {"Workflow", false, told{"GenericJob Running", "GenericJob Restarted"}},
+		"a job that wears the mark":        {"", true, told{"GenericJob Running", "GenericJob Restarted"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			job, heard := &v1beta1.GenericJob{}, told{}
@@ -49,7 +50,7 @@ func TestWhatHappensToAJobIsToldOnce(t *testing.T) {
 			if tc.compiled {
 				framework.AnnotateCompiled(job, 1)
 			}
-			(&Reconciler{Recorder: &heard}).announce(job, list)
+			(&Reconciler{Recorder: &heard, serves: func(o *metav1.OwnerReference) bool { return o.Kind == "PyTorchJob" }}).announce(job, list)
 			require.Equal(t, tc.want, heard)
 		})
 	}

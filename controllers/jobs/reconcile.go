@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -73,6 +74,8 @@ type Reconciler struct {
 	workloads *wake.Workloads
 	// eventsForPods are the kinds of owners that are told of each pod and Service.
 	eventsForPods map[schema.GroupVersionKind]bool
+	// serves reports whether this operator serves the kind of a training job. Nil: all are served.
+	serves func(*metav1.OwnerReference) bool
 }
 
 // Reconcile makes one reconcile: gather, plan, write status, fence, see all pods, execute. The order is what makes restarts and successes

@@ -46,15 +46,15 @@ type Work struct {
 // slow is how long a step may take before those are named that it waits for.
 const slow = 3 * time.Second
 
-// looks is how often files are read anew that change while they are read.
-const looks = 10
+// maxReads is how often files are read anew that change while they are read.
+const maxReads = 10
 
 // Once does the work in the pods that the job has.
 func (w *Work) Once(ctx context.Context, f *jobs.Family) (err error) {
-	for i := range looks {
+	for i := range maxReads {
 		var files Snapshot
 		if w.Folder != nil {
-			if files, err = w.look(i == 0); err != nil {
+			if files, err = w.readFolder(i == 0); err != nil {
 				return err
 			}
 		}
@@ -66,14 +66,14 @@ func (w *Work) Once(ctx context.Context, f *jobs.Family) (err error) {
 	return exit.Usagef("%w, each time: try again, or leave it out by --exclude", err)
 }
 
-// look returns the files of the folder, and says what is left out.
-func (w *Work) look(says bool) (Snapshot, error) {
+// readFolder returns the files of the folder, and says what is left out.
+func (w *Work) readFolder(says bool) (Snapshot, error) {
 	files, left, err := w.Folder.Look()
 	if err != nil {
 		return nil, err
 	}
 	if says {
-		w.sayLeft(left)
+		w.printLeftOut(left)
 	}
 	if len(files) == 0 {
 		return nil, w.Folder.empty()
@@ -81,7 +81,7 @@ func (w *Work) look(says bool) (Snapshot, error) {
 	return files, nil
 }
 
-func (w *Work) sayLeft(left []string) {
+func (w *Work) printLeftOut(left []string) {
 	if len(left) > 0 {
 		fmt.Fprintf(w.Err, "left out: %s\n", some(left))
 	}
@@ -94,7 +94,7 @@ func (w *Work) round(ctx context.Context, f *jobs.Family, files Snapshot) error 
 	if err != nil {
 		return err
 	}
-	changed, _ := files.since(w.before(members))
+	changed, _ := files.since(w.filesInAll(members))
 	var stream []byte
 	var sent []string
 	if w.Folder != nil {
@@ -103,19 +103,19 @@ func (w *Work) round(ctx context.Context, f *jobs.Family, files Snapshot) error 
 		}
 	}
 	w.upToDate = nil // until all has gone well
-	lasts, begin, end := lasting(ctx)
+	outlasting, begin, end := outlastingInterrupt(ctx)
 	defer end()
 	sessions := make([]*session, len(members))
 	for i, m := range members {
-		sessions[i] = connect(lasts, w.Connect, m)
+		sessions[i] = connect(outlasting, w.Connect, m)
 		sessions[i].most = cmp.Or(w.answerTimeout, develop.Patience)
 		sessions[i].gone = w.goneFrom(m.pod.UID, files)
 	}
 	defer leaveAll(sessions)
 	waits, err := w.steps(sessions, stream, begin)
-	deleted := w.note(sessions, sent)
+	deleted := w.noteTaken(sessions, sent)
 	switch {
-	case lasts.Err() != nil || errors.Is(err, context.Canceled):
+	case outlasting.Err() != nil || errors.Is(err, context.Canceled):
 		return context.Canceled
 	case err != nil && ctx.Err() != nil:
 		fmt.Fprintln(w.Err, err) // who has typed Ctrl-C meanwhile is told, too
@@ -127,14 +127,14 @@ func (w *Work) round(ctx context.Context, f *jobs.Family, files Snapshot) error 
 	for _, m := range members {
 		w.upToDate[m.pod.UID] = true
 	}
-	w.tell(sent, deleted, waits, len(members), time.Since(began))
+	w.printDone(sent, deleted, waits, len(members), time.Since(began))
 	return nil
 }
 
-// lasting returns a context that ends with another one. Once files are being replaced it goes on for a while: Ctrl-C then does not leave a job whose
+// outlastingInterrupt returns a context that ends with another one. But from begin on it goes on for a while: Ctrl-C then does not leave a job whose
 // replicas have different files.
-func lasting(ctx context.Context) (lasts context.Context, begin func() bool, end func()) {
-	lasts, cancel := context.WithCancel(context.WithoutCancel(ctx))
+func outlastingInterrupt(ctx context.Context) (outlasting context.Context, begin func() bool, end func()) {
+	outlasting, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	ends := context.AfterFunc(ctx, cancel)
 	begin = func() bool {
 		if !ends() {
@@ -143,7 +143,7 @@ func lasting(ctx context.Context) (lasts context.Context, begin func() bool, end
 		ends = context.AfterFunc(ctx, func() { time.AfterFunc(develop.Patience, cancel) })
 		return true
 	}
-	return lasts, begin, func() {
+	return outlasting, begin, func() {
 		ends()
 		cancel()
 	}
@@ -160,8 +160,8 @@ func (w *Work) goneFrom(pod types.UID, files Snapshot) (gone []string) {
 	return gone
 }
 
-// note notes which files the pods have taken, and returns those that some have deleted.
-func (w *Work) note(sessions []*session, sent []string) (deleted []string) {
+// noteTaken notes which files the pods have taken, and returns those that some have deleted.
+func (w *Work) noteTaken(sessions []*session, sent []string) (deleted []string) {
 	for _, s := range sessions {
 		if !s.applied {
 			continue
@@ -184,8 +184,8 @@ func (w *Work) note(sessions []*session, sent []string) (deleted []string) {
 	return slices.Compact(deleted)
 }
 
-// before returns the files that all pods have; nil if a pod is new.
-func (w *Work) before(members []member) Snapshot {
+// filesInAll returns the files that all pods have; nil if a pod is new.
+func (w *Work) filesInAll(members []member) Snapshot {
 	for _, m := range members {
 		if !w.upToDate[m.pod.UID] {
 			return nil
@@ -236,8 +236,8 @@ func (w *Work) steps(all []*session, stream []byte, begin func() bool) (waits []
 	return waits, nil
 }
 
-// joined returns one error of several replicas'.
-func joined(failed []error) error {
+// joinErrors returns one error of several replicas'.
+func joinErrors(failed []error) error {
 	failed = slices.DeleteFunc(failed, func(err error) bool { return err == nil })
 	if len(failed) < 2 {
 		return errors.Join(failed...)
@@ -249,8 +249,8 @@ func joined(failed []error) error {
 	return errors.New(some(texts))
 }
 
-// tell says what was done.
-func (w *Work) tell(sent, deleted, waits []string, replicas int, took time.Duration) {
+// printDone says what was done.
+func (w *Work) printDone(sent, deleted, waits []string, replicas int, took time.Duration) {
 	if w.Folder != nil {
 		fmt.Fprintf(w.Out, "synced %s into %s of %s", plural.Count(len(sent), "file"), w.Folder.Dir, plural.Count(replicas, "replica"))
 		if len(sent) > 0 && len(sent) <= mostNamed {

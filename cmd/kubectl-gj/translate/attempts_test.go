@@ -8,15 +8,16 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/translate"
 )
 
-// Checkpoints of Kubeflow's jobs have paths with the job attempt, too. Other names are the environment's, as Kubeflow has it.
-func TestJobsOfKubeflowHaveTheJobAttempt(t *testing.T) {
+// Names in texts of Kubeflow's jobs are the environment's, wherever that comes from. A pod's label has the attempt, for paths of checkpoints.
+func TestNamesInKubeflowsJobsAreTheEnvironments(t *testing.T) {
 	const containers = `template: {spec: {initContainers: [{name: first, image: i, args: ["$(jobAttempt)"]}], containers: [
-{name: NAME, image: i, command: [run, "/checkpoints/$(jobAttempt)"], args: ["$(rank) $(attempt) $$(jobAttempt)"], env: [{name: AT, value: "$(jobAttempt)"}]},
-{name: own, image: i, args: ["$(jobAttempt)"], env: [{name: jobAttempt, value: mine}]}]}}}`
+{name: NAME, image: i, command: [run, "/checkpoints/$(AT)"], args: ["$(rank) $(attempt) $$(jobAttempt) $(jobAttempt) $(jobAttempts)"], envFrom: [{configMapRef: {name: has-jobAttempt}}],
+ env: [{name: AT, valueFrom: {fieldRef: {fieldPath: "metadata.labels['batch.tensorstack.dev/attempt']"}}}, {name: SAME, value: "$(jobAttempt)"}]}]}}}`
 	kinds := map[string]string{
 		"kubeflow.org/v1, kind: TFJob, spec: {tfReplicaSpecs: {Worker: {":           "tensorflow",
 		"kubeflow.org/v1, kind: PyTorchJob, spec: {pytorchReplicaSpecs: {Master: {": "pytorch",
@@ -35,11 +36,11 @@ func TestJobsOfKubeflowHaveTheJobAttempt(t *testing.T) {
 		pod, ok := made[0].Objects[len(made[0].Objects)-1].(*corev1.Pod)
 		require.True(t, ok, manifest)
 		first := pod.Spec.InitContainers[len(pod.Spec.InitContainers)-1]
-		require.Equal(t, []string{"0"}, first.Args, manifest)
-		trains, own := pod.Spec.Containers[0], pod.Spec.Containers[1]
-		require.Equal(t, []string{"run", "/checkpoints/0"}, trains.Command, manifest)
-		require.Equal(t, []string{"$(rank) $(attempt) $$(jobAttempt)"}, trains.Args, manifest)
-		require.Contains(t, trains.Env, corev1.EnvVar{Name: "AT", Value: "0"}, manifest)
-		require.Equal(t, []string{"$(jobAttempt)"}, own.Args, "the container's own variable: %s", manifest)
+		require.Equal(t, []string{"$(jobAttempt)"}, first.Args, manifest)
+		trains := pod.Spec.Containers[0]
+		require.Equal(t, []string{"run", "/checkpoints/$(AT)"}, trains.Command, manifest)
+		require.Equal(t, []string{"$(rank) $(attempt) $$(jobAttempt) $(jobAttempt) $(jobAttempts)"}, trains.Args, manifest)
+		require.Contains(t, trains.Env, corev1.EnvVar{Name: "SAME", Value: "$(jobAttempt)"}, manifest)
+		require.Equal(t, "0", pod.Labels[v1beta1.LabelAttempt], manifest)
 	}
 }

@@ -113,7 +113,9 @@ func (m *Made) compiled(program framework.Program) *v1beta1.GenericJob {
 			m.Objects = append(m.Objects, board.Deployment, board.Service)
 		}
 	}
-	return &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, OwnerReferences: owner}, Spec: program.Spec}
+	gj := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, OwnerReferences: owner}, Spec: program.Spec}
+	framework.AnnotateCompiled(gj, 1)
+	return gj
 }
 
 // add notes the GenericJob and what it makes.

@@ -21,6 +21,7 @@ type config struct {
 	leaderElect     bool
 	leaseNamespace  string
 	lease           lease
+	leaseFlags      []string // those about the lease that are set, as "--leader-elect-namespace=a"
 	kubeflow        bool
 	gangScheduler   string
 	mpiKeys         bool
@@ -68,21 +69,22 @@ func parseFlags() config {
 	logFlags(&log)
 	flag.Parse()
 	c.arguments = flag.Args()
+	c.leaseFlags = leaseFlagsIn(flag.CommandLine)
 	ctrl.SetLogger(terse(zap.New(zap.UseFlagOptions(&log))))
 	return c
 }
 
 // check says what is wrong with the flags together.
 func (c *config) check() error {
-	return errors.Join(c.lease.check(), c.checkLeaseNamespace(), c.checkKubeflow(), c.checkArguments())
+	return errors.Join(c.lease.check(), c.checkLeaseFlags(), c.checkKubeflow(), c.checkArguments())
 }
 
-// checkLeaseNamespace refuses a lease that nobody would hold: of several operators, all would work.
-func (c *config) checkLeaseNamespace() error {
-	if c.leaseNamespace == "" || c.leaderElect {
+// checkLeaseFlags refuses flags about a lease that nobody would hold: of several operators, all would work.
+func (c *config) checkLeaseFlags() error {
+	if c.leaderElect || len(c.leaseFlags) == 0 {
 		return nil
 	}
-	return fmt.Errorf("--leader-elect-namespace=%s has no effect without --leader-elect: give that, too, or leave it out", c.leaseNamespace)
+	return fmt.Errorf("%s has no effect without --leader-elect: give that, too, or leave it out", c.leaseFlags[0])
 }
 
 // checkArguments refuses what is no flag. Flags behind it would have no effect: those behind "--leader-elect true", for example.

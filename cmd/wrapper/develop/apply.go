@@ -227,10 +227,11 @@ func Restore(own string) (dirs []string, err error) {
 // restore puts the files of one folder in their place.
 func (s *store) restore(dir string) error {
 	kept := filepath.Join(s.kept, name(dir))
-	deleted, err := s.goneFrom(dir)
+	gone, err := s.goneFrom(dir)
 	if err != nil {
 		return err
 	}
+	deleted := ofImage(dir, gone)
 	if err := makeWay(dir, filesIn(kept), deleted); err != nil {
 		return err
 	}

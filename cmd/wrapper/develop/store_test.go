@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -129,6 +130,7 @@ func TestAFileBecomesAFolderAndAFolderAFile(t *testing.T) {
 		for _, e := range inFolders {
 			require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(app, e.name)), 0o755))
 			require.NoError(t, os.WriteFile(filepath.Join(app, e.name), nil, 0o600))
+			require.NoError(t, os.Chtimes(filepath.Join(app, e.name), time.Time{}, time.Now().Add(-time.Hour))) // it was built before
 		}
 	}
 	send := func(entries, deleted []entry) {
@@ -213,6 +215,7 @@ func TestADeletedFileDoesNotComeBackWithTheImage(t *testing.T) {
 	own, app := t.TempDir(), t.TempDir()
 	image := func() {
 		require.NoError(t, os.WriteFile(filepath.Join(app, "old.py"), []byte("image"), 0o600))
+		require.NoError(t, os.Chtimes(filepath.Join(app, "old.py"), time.Time{}, time.Now().Add(-time.Hour))) // it was built before
 	}
 	image()
 	s := newStore(own)
@@ -232,6 +235,24 @@ func TestADeletedFileDoesNotComeBackWithTheImage(t *testing.T) {
 	_, err = Restore(own)
 	require.NoError(t, err)
 	require.Equal(t, "again", textOf(t, filepath.Join(app, "old.py")))
+}
+
+// On a volume files outlast the container. One that code has written since a developer has deleted another of that name is not the image's.
+func TestAFileThatCodeWritesAnewIsNotDeletedByTheNextContainer(t *testing.T) {
+	own, volume := t.TempDir(), t.TempDir()
+	s := newStore(own)
+	require.NoError(t, s.stage(stream(t, entry{name: "result.json", text: "x"}), volume, nil))
+	require.NoError(t, s.apply())
+	require.NoError(t, s.stage(stream(t), volume, []string{"result.json"}))
+	require.NoError(t, s.apply())
+	result := filepath.Join(volume, "result.json")
+	require.NoError(t, os.WriteFile(result, []byte("of hours"), 0o600))
+	require.NoError(t, os.Chtimes(result, time.Time{}, time.Now().Add(time.Second)))
+	require.NoError(t, s.stage(stream(t, entry{name: "train.py", text: "y"}), volume, nil))
+	require.NoError(t, s.apply())
+	_, err := Restore(own)
+	require.NoError(t, err)
+	require.Equal(t, "of hours", textOf(t, result))
 }
 
 // One file may have been brought by itself, and later with its folder.
