@@ -171,7 +171,7 @@ func (x *Executor) nameOf(a kernel.Action) string {
 func (x *Executor) carryOut(ctx context.Context, a kernel.Action) error {
 	switch a.Verb {
 	case kernel.CreateService:
-		return x.createAndTell(ctx, "create Service "+a.Service.Name, a.Service.DeepCopy())
+		return x.createAndTell(ctx, a, a.Service.DeepCopy())
 	case kernel.CreatePod:
 		return x.createPod(ctx, a)
 	case kernel.UpdateService:

@@ -44,12 +44,15 @@ func (r *Reconciler) lookAtKueue(ctx context.Context, job *v1beta1.GenericJob, i
 		seen.Workload = w
 	}
 	r.workloads.Watch(ctx)
-	if in != nil && in.PriorityClass != "" {
-		if seen.Priority, err = r.priorityOf(ctx, in.PriorityClass); err != nil {
-			return seen, err
-		}
+	switch {
+	case seen.Workload != nil:
+		err = r.readFlavors(ctx, &seen)
+	case in != nil && in.PriorityClass != "": // a new Workload needs its value
+		seen.Priority, err = r.priorityOf(ctx, in.PriorityClass)
+	default:
+		err = nil // there is no Workload
 	}
-	return seen, r.readFlavors(ctx, &seen)
+	return seen, err
 }
 
 // priorityOf returns the value of a WorkloadPriorityClass; nil if there is none of that name.
