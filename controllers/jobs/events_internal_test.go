@@ -47,7 +47,7 @@ func TestWhatHappensToAJobIsToldOnce(t *testing.T) {
 				job.OwnerReferences = []metav1.OwnerReference{{Kind: tc.owner, Name: "owner", Controller: new(true)}}
 			}
 			if tc.compiled {
-				framework.AnnotateCompiled(job, 1)
+				framework.AnnotateCompiled(job, 1, false)
 			}
 			(&Reconciler{Recorder: &heard}).announce(job, list)
 			require.Equal(t, tc.want, heard)

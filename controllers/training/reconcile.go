@@ -185,7 +185,7 @@ func (r *Reconciler) reconcileUnchanged(ctx context.Context, job client.Object, 
 	if err := r.ensureData(ctx, job, program.Data); err != nil {
 		return r.showRefusal(ctx, job, have, err)
 	}
-	if err := r.annotateCompiled(ctx, job, have); err != nil {
+	if err := r.annotateCompiled(ctx, job, have, program.Elastic); err != nil {
 		return showing{}, err
 	}
 	return r.mirrorOf(job, have, have.Status.ObservedGeneration == have.Generation), nil
@@ -194,10 +194,11 @@ func (r *Reconciler) reconcileUnchanged(ctx context.Context, job client.Object, 
 // update replaces the spec of the GenericJob, under its resourceVersion. The CEL rules of GenericJob say what may change while it runs. A change that
 // the apiserver refuses waits for a pause.
 func (r *Reconciler) update(ctx context.Context, job client.Object, have *v1beta1.GenericJob, program framework.Program) (showing, error) {
-	want := have.DeepCopy()
+	want, elastic := have.DeepCopy(), program.Elastic
 	if _, edited := framework.IsEditedByOthers(have); program.Spec.RunMode.Pauses() && !have.Spec.RunMode.Pauses() && !edited {
 		// What else has changed waits for the pause, or the apiserver would refuse the pause along with it. What others have edited must not stay.
 		want.Spec.RunMode = program.Spec.RunMode
+		_, elastic = framework.WithCompiledReplicas(have)
 	} else {
 		if err := r.ensureData(ctx, job, program.Data); err != nil {
 			return r.showRefusal(ctx, job, have, err)
@@ -207,7 +208,7 @@ func (r *Reconciler) update(ctx context.Context, job client.Object, have *v1beta
 		}
 		want.Spec = program.Spec
 	}
-	framework.AnnotateCompiled(want, have.Generation+1)
+	framework.AnnotateCompiled(want, have.Generation+1, elastic)
 	err := r.Client.Update(ctx, want)
 	switch {
 	case err == nil:

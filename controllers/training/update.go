@@ -62,9 +62,11 @@ func isCompiledOtherwise(job client.Object, have *v1beta1.GenericJob) bool {
 // wait for a pause does not keep a job from being scaled. The job is blocked until the rest can be updated, too.
 func (r *Reconciler) updateAllowed(ctx context.Context, job client.Object, have *v1beta1.GenericJob, program framework.Program, refused error) (showing, error) {
 	want := have.DeepCopy()
-	want.Spec = untilPaused(framework.WithCompiledReplicas(have), program)
+	compiled, elastic := framework.WithCompiledReplicas(have)
+	program.Elastic = program.Elastic && elastic // the code of a job that is to become elastic runs with its numbers until the pause
+	want.Spec = untilPaused(compiled, program)
 	if !equality.Semantic.DeepEqual(want.Spec, have.Spec) {
-		framework.AnnotateCompiled(want, have.Generation+1)
+		framework.AnnotateCompiled(want, have.Generation+1, elastic)
 		switch err := r.Client.Update(ctx, want); {
 		case err == nil:
 			r.reportUndone(job, have)
