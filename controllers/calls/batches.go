@@ -38,17 +38,17 @@ func (r *Refusals) due(actions []kernel.Action) []kernel.Action {
 	return append(due, others...)
 }
 
-// batchOf names the batch in which an action is tried.
-func (r *Refusals) batchOf(a kernel.Action) string {
+// batchNow names the batch in which an action is tried now: that of batchOf, or another if it was refused.
+func (r *Refusals) batchNow(a kernel.Action) string {
 	if s := r.refused[idOf(a)]; s != nil {
-		return r.triedIn(s)
+		return r.retriedIn(s)
 	}
 	return batchOf(a)
 }
 
-// triedIn names the batch in which a refused action is tried again. Once an action of a batch is accepted, the refused ones form a batch of their own.
+// retriedIn names the batch in which a refused action is tried again. Once an action of a batch is accepted, the refused ones form a batch of their own.
 // So actions that were never refused do not wait for them, and they do not all begin at once. Names that are taken are always there.
-func (r *Refusals) triedIn(s *activeRefusal) string {
+func (r *Refusals) retriedIn(s *activeRefusal) string {
 	if s.taken || r.batches[s.batch].opened {
 		return retryBatch(s.batch)
 	}
@@ -137,7 +137,7 @@ func (r *Refusals) fill() {
 		b.full = false
 		r.batches[name] = b
 	}
-	for name, n := range r.activeCreates(r.triedIn) {
+	for name, n := range r.activeCreates(r.retriedIn) {
 		b := r.batches[name]
 		b.full = n >= maxActive
 		r.batches[name] = b

@@ -24,7 +24,7 @@ func (d desk) turn(answer error, missing int) (asked int, out Outcome) {
 	planned := d.Plans(0)
 	actions := creates(min(missing, planned))
 	r := d.begun(actions)
-	for _, b := range share(r.due(actions), r.batchOf, mostActions, r.batchesWithMore([]string{"worker"})) {
+	for _, b := range share(r.due(actions), r.batchNow, mostActions, r.batchesWithMore([]string{"worker"})) {
 		refused := 0
 		for _, a := range b.actions {
 			asked++

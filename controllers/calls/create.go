@@ -187,9 +187,9 @@ func (x *Executor) createPod(ctx context.Context, a kernel.Action) error {
 	if x.Job.Spec.RestartStrategy != v1beta1.RestartInPlace {
 		return x.tryPod(ctx, a, true)
 	}
-	with := x.Rules.taken(ctx, x.Clock.Now())
-	err := x.tryPod(ctx, a, with)
-	if !with || !x.refusesRules(a, err) {
+	rules := x.Rules.accepted(ctx, x.Clock.Now())
+	err := x.tryPod(ctx, a, rules)
+	if !rules || !x.refusesRules(a, err) {
 		return err
 	}
 	err = x.tryPod(ctx, a, false)
