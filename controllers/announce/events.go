@@ -20,8 +20,8 @@ func Reference(namespace string, owner *metav1.OwnerReference) *corev1.ObjectRef
 	return &corev1.ObjectReference{APIVersion: owner.APIVersion, Kind: owner.Kind, Namespace: namespace, Name: owner.Name, UID: owner.UID}
 }
 
-// Events emits events about an object. An event of a replica names its pod, and one of a node that node: events of the same reason would be counted as
-// one otherwise.
+// Events emits events about an object. An event of a replica names its pod, and one of a node that node. Otherwise events of the same reason would be
+// counted as one.
 func Events(recorder events.EventRecorder, about runtime.Object, list []kernel.Event) {
 	for _, e := range list {
 		kind := corev1.EventTypeNormal

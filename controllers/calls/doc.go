@@ -31,7 +31,7 @@
 // What does not pass by itself, as an exceeded quota, is told at once, and tried again after 1 s instead of 20 ms.
 //
 // A name that is taken is refused of one object alone. It neither closes the batch nor fills it. It is tried again in the batch of those that were
-// refused, three in a second: a look comes first, and a create only when the name is free.
+// refused, three in a second. A look comes first, and a create only when the name is free.
 //
 // Begin with execute.go: it carries out the actions of one reconcile over a GenericJob. Then read refusals.go, what the package remembers of refused
 // actions.
