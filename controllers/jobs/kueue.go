@@ -44,14 +44,13 @@ func (r *Reconciler) lookAtKueue(ctx context.Context, job *v1beta1.GenericJob, i
 		seen.Workload = w
 	}
 	r.workloads.Watch(ctx)
-	switch {
-	case seen.Workload != nil:
-		err = r.readFlavors(ctx, &seen)
-	case in != nil && in.PriorityClass != "": // a new Workload needs its value
-		seen.Priority, err = r.priorityOf(ctx, in.PriorityClass)
-	default:
-		err = nil // there is no Workload
+	if seen.Workload != nil {
+		return seen, r.readFlavors(ctx, &seen)
 	}
+	if in == nil || in.PriorityClass == "" {
+		return seen, nil
+	}
+	seen.Priority, err = r.priorityOf(ctx, in.PriorityClass) // a new Workload needs its value
 	return seen, err
 }
 

@@ -1,4 +1,4 @@
-package announce_test
+package announce
 
 import (
 	"testing"
@@ -11,7 +11,6 @@ import (
 	"k8s.io/client-go/tools/events"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/controllers/announce"
 	"github.com/genericjob/genericjob/kernel"
 )
 
@@ -34,7 +33,7 @@ func TestEventsOfOneReasonAboutSeveralObjectsAreAllKept(t *testing.T) {
 			broadcaster.StartRecordingToSink(stop)
 			defer broadcaster.Shutdown()
 			job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: "job", Namespace: "ns", UID: "uid"}}
-			announce.Events(broadcaster.NewRecorder(scheme, "genericjob"), job, []kernel.Event{of("a"), of("b")})
+			Events(broadcaster.NewRecorder(scheme, "genericjob"), job, []kernel.Event{of("a"), of("b")})
 			require.Eventually(t, func() bool {
 				list, err := cluster.EventsV1().Events("ns").List(t.Context(), metav1.ListOptions{})
 				require.NoError(t, err)
