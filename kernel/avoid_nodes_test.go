@@ -121,11 +121,22 @@ func messages(d kernel.Decision, reason string) (list []string) {
 	return list
 }
 
+// eventNodes are the nodes of which events with a reason tell.
+func eventNodes(d kernel.Decision, reason string) (nodes []string) {
+	for _, e := range d.Events {
+		if e.Reason == reason {
+			nodes = append(nodes, e.Node)
+		}
+	}
+	return nodes
+}
+
 func TestTheBreakerIsTold(t *testing.T) {
 	job := failing(t, endless(v1beta1.AvoidNodes{}), 9, "a", "a", "b")
 	now := kt.At(time.Hour)
 	d := planWorld(t, kernel.World{Job: job, Pods: []*corev1.Pod{kt.Pod(job, "worker", 0, kt.ExitedAt(1, now), onNode("b"))}, Now: now, NodeCount: 9, Settings: kt.Settings})
 	require.Contains(t, messages(d, v1beta1.ReasonNodeNotAvoided)[0], "New pods do not avoid node b, which had 2 failures: the job avoids node a already, and spec.avoidNodes.atMost is 1.")
+	require.Equal(t, []string{"b"}, eventNodes(d, v1beta1.ReasonNodeNotAvoided))
 	job = failing(t, endless(v1beta1.AvoidNodes{}), 1, "a")
 	d = planWorld(t, kernel.World{Job: job, Pods: []*corev1.Pod{kt.Pod(job, "worker", 0, kt.ExitedAt(1, now), onNode("a"))}, Now: now, NodeCount: 1, Settings: kt.Settings})
 	require.Contains(t, messages(d, v1beta1.ReasonNodeNotAvoided)[0], "no other node would be left")

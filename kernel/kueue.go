@@ -28,7 +28,7 @@ type Kueue struct {
 	// may not read. FlavorForbidden is what the apiserver says of that; "" if the operator may.
 	Flavors         map[string]*unstructured.Unstructured
 	FlavorForbidden string
-	// Priority is the value of the job's WorkloadPriorityClass; nil if there is none of that name.
+	// Priority is the value of the job's WorkloadPriorityClass; nil if there is none of that name. It is read for a new Workload alone.
 	Priority *int32
 }
 

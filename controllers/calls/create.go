@@ -2,6 +2,7 @@ package calls
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -84,6 +85,9 @@ func (o Owner) Create(ctx context.Context, what string, want client.Object) erro
 	}
 }
 
+// errNameIsFree says that no object has a name that was taken.
+var errNameIsFree = errors.New("it existed a moment ago and is gone now: trying again")
+
 // existing reads live the object that has the name of a new one. If the job controls it, the cache does not show it yet, and that is fine. If it is
 // being deleted, its delete event begins the next reconcile. An object of anybody else is left alone, and the create is refused. So it is if somebody
 // has edited a label by which the operator finds the object, or knows whose it is.
@@ -91,7 +95,7 @@ func (o Owner) existing(ctx context.Context, what string, want client.Object) (c
 	have := want.DeepCopyObject().(client.Object)
 	err := o.Live.Get(ctx, client.ObjectKeyFromObject(want), have)
 	if apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("%s: it existed a moment ago and is gone now: trying again", what)
+		return nil, fmt.Errorf("%s: %w", what, errNameIsFree)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: look at what exists already: %w", what, err)
@@ -161,20 +165,20 @@ func (x *Executor) updateService(ctx context.Context, a kernel.Action) error {
 	return Explain(a.String(), err)
 }
 
-// createAndTell creates an object, and tells of it unless it was there before.
-func (x *Executor) createAndTell(ctx context.Context, what string, o client.Object) error {
-	err := x.Create(ctx, what, o)
-	if err == nil {
-		x.reportCreated(o)
+// createAndTell creates the object of an action, and tells of it unless it was there before. Where the name was taken, it looks first: the apiserver
+// sees that only after it has charged a create to the quotas.
+func (x *Executor) createAndTell(ctx context.Context, a kernel.Action, o client.Object) error {
+	what := "create " + kindOf(o) + " " + o.GetName()
+	if x.Refusals.nameWasTaken(a) {
+		if _, err := x.existing(ctx, what, o); !errors.Is(err, errNameIsFree) {
+			return err
+		}
 	}
-	return err
-}
-
-// reportCreated calls OnCreated for an object that the apiserver has just stored.
-func (x *Executor) reportCreated(o client.Object) {
-	if x.OnCreated != nil && o.GetUID() != "" {
+	err := x.Create(ctx, what, o)
+	if err == nil && x.OnCreated != nil && o.GetUID() != "" {
 		x.OnCreated(o)
 	}
+	return err
 }
 
 // createPod creates the pod of an action, without restart rules if the apiserver refuses those: no user has written them. What it
@@ -183,9 +187,9 @@ func (x *Executor) createPod(ctx context.Context, a kernel.Action) error {
 	if x.Job.Spec.RestartStrategy != v1beta1.RestartInPlace {
 		return x.tryPod(ctx, a, true)
 	}
-	with := x.Rules.taken(ctx, x.Clock.Now())
-	err := x.tryPod(ctx, a, with)
-	if !with || !x.refusesRules(a, err) {
+	rules := x.Rules.accepted(ctx, x.Clock.Now())
+	err := x.tryPod(ctx, a, rules)
+	if !rules || !x.refusesRules(a, err) {
 		return err
 	}
 	err = x.tryPod(ctx, a, false)
@@ -202,9 +206,8 @@ func (x *Executor) tryPod(ctx context.Context, a kernel.Action, rules bool) erro
 		build.LeaveOutRestartRules(pod)
 	}
 	group := pod.Spec.SchedulingGroup
-	if err := x.Create(ctx, "create Pod "+pod.Name, pod); err != nil {
+	if err := x.createAndTell(ctx, a, pod); err != nil {
 		return err
 	}
-	x.reportCreated(pod)
 	return x.checkSchedulingGroup(ctx, a, pod, group)
 }

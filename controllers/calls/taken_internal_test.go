@@ -19,7 +19,7 @@ import (
 	"github.com/genericjob/genericjob/kernel"
 )
 
-// namespace is an apiserver's view of the pods of one namespace. Each create takes a millisecond.
+// namespace is an apiserver's view of the pods of one namespace. Each create takes a millisecond, and so does a look without one.
 type namespace struct {
 	client.Client
 	clock   *testingclock.FakePassiveClock
@@ -28,7 +28,9 @@ type namespace struct {
 
 	mu    sync.Mutex
 	pods  map[string]*corev1.Pod
-	asked map[string][]time.Time // creates, by the name of the job
+	asked map[string][]time.Time // creates, and looks without a create, by the name of the job
+	tried map[string]int         // creates, by the name of the pod
+	taken map[string]bool        // pods whose name was taken at the last create, and which nobody has looked at since
 }
 
 // answer is that to the create of a pod: its name is taken, or it is created.
@@ -40,7 +42,7 @@ const (
 )
 
 func newNamespace() *namespace {
-	return &namespace{clock: testingclock.NewFakePassiveClock(noon), pods: map[string]*corev1.Pod{}, asked: map[string][]time.Time{}}
+	return &namespace{clock: testingclock.NewFakePassiveClock(noon), pods: map[string]*corev1.Pod{}, asked: map[string][]time.Time{}, tried: map[string]int{}, taken: map[string]bool{}}
 }
 
 // Create answers when all calls under way were answered that have another answer than the last. This takes the time of a synctest bubble.
@@ -58,6 +60,7 @@ func (n *namespace) create(o client.Object) error {
 	n.clock.SetTime(n.clock.Now().Add(time.Millisecond))
 	job := o.GetLabels()[v1beta1.LabelJobName]
 	n.asked[job] = append(n.asked[job], n.clock.Now())
+	n.tried[o.GetName()]++
 	pod, isPod := o.(*corev1.Pod)
 	switch {
 	case n.refused != nil:
@@ -65,6 +68,7 @@ func (n *namespace) create(o client.Object) error {
 	case !isPod:
 		return nil
 	case n.pods[pod.Name] != nil:
+		n.taken[pod.Name] = true
 		return apierrors.NewAlreadyExists(corev1.Resource("pods"), pod.Name)
 	}
 	n.pods[pod.Name] = pod
@@ -74,6 +78,11 @@ func (n *namespace) create(o client.Object) error {
 func (n *namespace) Get(_ context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if job := o.GetLabels()[v1beta1.LabelJobName]; !n.taken[key.Name] {
+		n.clock.SetTime(n.clock.Now().Add(time.Millisecond))
+		n.asked[job] = append(n.asked[job], n.clock.Now())
+	}
+	n.taken[key.Name] = false
 	if n.pods[key.Name] == nil {
 		return apierrors.NewNotFound(corev1.Resource("pods"), key.Name)
 	}
@@ -254,4 +263,20 @@ func TestANameThatIsFreedIsAskedForWhateverOthersAreTaken(t *testing.T) {
 	job.free(taken...)
 	n.goOn(t, 2*time.Minute, job)
 	require.Equal(t, replicas, job.made())
+}
+
+// TestANameThatIsTakenIsNotChargedToAQuotaAgain: the apiserver looks for the name after it has admitted the object. The quota counts each such create,
+// until Kubernetes counts again minutes later.
+func TestANameThatIsTakenIsNotChargedToAQuotaAgain(t *testing.T) {
+	n := newNamespace()
+	job := n.start("job", 2)
+	job.take(0)
+	n.goOn(t, 5*time.Minute, job)
+	require.Equal(t, 1, n.tried[job.names[0]])
+	require.Greater(t, len(n.asked["job"]), 5, "somebody looks whether it is free")
+
+	job.free(0)
+	n.goOn(t, 2*time.Minute, job)
+	require.Equal(t, 2, job.made())
+	require.Equal(t, 2, n.tried[job.names[0]])
 }

@@ -48,7 +48,7 @@ func TestWhatHappensToAJobIsToldOnce(t *testing.T) {
 				job.OwnerReferences = []metav1.OwnerReference{{Kind: tc.owner, Name: "owner", Controller: new(true)}}
 			}
 			if tc.compiled {
-				framework.AnnotateCompiled(job, 1)
+				framework.AnnotateCompiled(job, 1, false)
 			}
 			(&Reconciler{Recorder: &heard, serves: func(o *metav1.OwnerReference) bool { return o.Kind == "PyTorchJob" }}).announce(job, list)
 			require.Equal(t, tc.want, heard)

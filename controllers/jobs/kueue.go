@@ -44,12 +44,14 @@ func (r *Reconciler) lookAtKueue(ctx context.Context, job *v1beta1.GenericJob, i
 		seen.Workload = w
 	}
 	r.workloads.Watch(ctx)
-	if in != nil && in.PriorityClass != "" {
-		if seen.Priority, err = r.priorityOf(ctx, in.PriorityClass); err != nil {
-			return seen, err
-		}
+	if seen.Workload != nil {
+		return seen, r.readFlavors(ctx, &seen)
 	}
-	return seen, r.readFlavors(ctx, &seen)
+	if in == nil || in.PriorityClass == "" {
+		return seen, nil
+	}
+	seen.Priority, err = r.priorityOf(ctx, in.PriorityClass) // a new Workload needs its value
+	return seen, err
 }
 
 // priorityOf returns the value of a WorkloadPriorityClass; nil if there is none of that name.

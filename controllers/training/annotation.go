@@ -34,9 +34,9 @@ func (r *Reconciler) reportUndone(job client.Object, have *v1beta1.GenericJob) {
 // annotateCompiled annotates a GenericJob that is as compiled with its generation and its numbers of replicas. They may be missing because an earlier
 // version of the operator made it. They may be of a later generation because the apiserver took an update for none. The job runs without them, too, so
 // only a conflict is an error.
-func (r *Reconciler) annotateCompiled(ctx context.Context, job client.Object, have *v1beta1.GenericJob) error {
+func (r *Reconciler) annotateCompiled(ctx context.Context, job client.Object, have *v1beta1.GenericJob, elastic bool) error {
 	next, now, memory := have.DeepCopy(), r.Clock.Now(), r.Memory.Of(job)
-	framework.AnnotateCompiled(next, have.Generation)
+	framework.AnnotateCompiled(next, have.Generation, elastic)
 	if maps.Equal(next.Annotations, have.Annotations) {
 		memory.annotation = refusedAnnotation{}
 		return nil

@@ -21,7 +21,6 @@ import (
 	"github.com/genericjob/genericjob/controllers/calls"
 	"github.com/genericjob/genericjob/controllers/metrics"
 	"github.com/genericjob/genericjob/controllers/remember"
-	"github.com/genericjob/genericjob/kernel"
 	"github.com/genericjob/genericjob/kernel/status"
 	"github.com/genericjob/genericjob/translators/framework"
 )
@@ -140,18 +139,6 @@ func (r *Reconciler) owner(job client.Object) calls.Owner {
 	return calls.Owner{Client: r.Client, Live: r.Live, Object: job, Kind: r.Kind}
 }
 
-// showing is what a reconcile shows in the job's status and events, and when the next reconcile is due.
-type showing struct {
-	status       *v1beta1.GenericJobStatus // nil leaves the status as it is
-	board        func(client.Object)       // writes the state of the TensorBoard into the status; nil leaves it as it is
-	events       []kernel.Event
-	requeueAfter time.Duration
-	// refused says that the apiserver refuses something that the job needs.
-	refused bool
-	// neverStarted says that the job ends without a GenericJob. The metrics count ends by GenericJobs, so this end is counted here.
-	neverStarted bool
-}
-
 // reconcileUnfinished creates the job's GenericJob, or brings it to what was compiled.
 func (r *Reconciler) reconcileUnfinished(ctx context.Context, job client.Object, program framework.Program, invalid error) (showing, error) {
 	have := &v1beta1.GenericJob{}
@@ -185,42 +172,10 @@ func (r *Reconciler) reconcileUnchanged(ctx context.Context, job client.Object, 
 	if err := r.ensureData(ctx, job, program.Data); err != nil {
 		return r.showRefusal(ctx, job, have, err)
 	}
-	if err := r.annotateCompiled(ctx, job, have); err != nil {
+	if err := r.annotateCompiled(ctx, job, have, program.Elastic); err != nil {
 		return showing{}, err
 	}
 	return r.mirrorOf(job, have, have.Status.ObservedGeneration == have.Generation), nil
-}
-
-// update replaces the spec of the GenericJob, under its resourceVersion. The CEL rules of GenericJob say what may change while it runs. A change that
-// the apiserver refuses waits for a pause.
-func (r *Reconciler) update(ctx context.Context, job client.Object, have *v1beta1.GenericJob, program framework.Program) (showing, error) {
-	want := have.DeepCopy()
-	if _, edited := framework.IsEditedByOthers(have); program.Spec.RunMode.Pauses() && !have.Spec.RunMode.Pauses() && !edited {
-		// What else has changed waits for the pause, or the apiserver would refuse the pause along with it. What others have edited must not stay.
-		want.Spec.RunMode = program.Spec.RunMode
-	} else {
-		if err := r.ensureData(ctx, job, program.Data); err != nil {
-			return r.showRefusal(ctx, job, have, err)
-		}
-		if err := r.ensureKeysAgain(ctx, job, have, program); err != nil {
-			return r.showRefusal(ctx, job, have, err)
-		}
-		want.Spec = program.Spec
-	}
-	framework.AnnotateCompiled(want, have.Generation+1)
-	err := r.Client.Update(ctx, want)
-	switch {
-	case err == nil:
-		r.reportUndone(job, have)
-		r.warn(ctx, job, program)
-		return r.mirrorOf(job, have, false), nil
-	case calls.Outdated(err):
-		return showing{requeueAfter: calls.RetrySoon}, nil
-	case calls.Invalid(err), calls.TooLarge(err):
-		return r.updateAllowed(ctx, job, have, program, err)
-	default:
-		return r.showRefusal(ctx, job, have, calls.Explain(fmt.Sprintf("update GenericJob %s/%s", have.Namespace, have.Name), err))
-	}
 }
 
 // writeStatus writes the status of the job if it has changed, and then emits the events.

@@ -24,6 +24,18 @@ import (
 
 // What a training job shows, beside what its GenericJob says.
 
+// showing is what a reconcile shows in the job's status and events, and when the next reconcile is due.
+type showing struct {
+	status       *v1beta1.GenericJobStatus // nil leaves the status as it is
+	board        func(client.Object)       // writes the state of the TensorBoard into the status; nil leaves it as it is
+	events       []kernel.Event
+	requeueAfter time.Duration
+	// refused says that the apiserver refuses something that the job needs.
+	refused bool
+	// neverStarted says that the job ends without a GenericJob. The metrics count ends by GenericJobs, so this end is counted here.
+	neverStarted bool
+}
+
 // mirrorOf returns the status of the GenericJob as what the job shows. If current is true, that status belongs to the job's present spec, and the
 // job's observedGeneration says so.
 func (r *Reconciler) mirrorOf(job client.Object, have *v1beta1.GenericJob, current bool) showing {

@@ -49,7 +49,7 @@ func (r *Reconciler) createGenericJob(ctx context.Context, job client.Object, pr
 		},
 		Spec: program.Spec,
 	}
-	framework.AnnotateCompiled(made, 1)
+	framework.AnnotateCompiled(made, 1, program.Elastic)
 	if r.Revision != "" {
 		made.Annotations[v1beta1.AnnotationFrameworkRevision] = r.Revision
 	}

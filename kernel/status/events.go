@@ -19,8 +19,8 @@ type Event struct {
 	Message string
 	// Attempt is the attempt that begins with a replacement. It tells this event from those of earlier replacements.
 	Attempt int
-	// Replica is the replica that is replaced, as in "worker-0"; "" if none is. Pod and UID are the name and UID of its pod. Node is the node of that pod;
-	// "" if it had none.
+	// Replica is the replica that is replaced, as in "worker-0"; "" if none is. Pod and UID are the name and UID of its pod. Node is the node of that pod,
+	// or that of which the event tells; "" if there is none.
 	Replica, Pod, Node string
 	UID                types.UID
 }
