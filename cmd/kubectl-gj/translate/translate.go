@@ -114,7 +114,7 @@ func (m *Made) compiled(program framework.Program) *v1beta1.GenericJob {
 		}
 	}
 	gj := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, OwnerReferences: owner}, Spec: program.Spec}
-	framework.AnnotateCompiled(gj, 1)
+	framework.AnnotateCompiled(gj, 1, program.Elastic)
 	return gj
 }
 
