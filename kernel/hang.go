@@ -77,7 +77,7 @@ func isExcepted(job *v1beta1.GenericJob, replicaType string, f *v1beta1.ReplicaF
 		return false
 	}
 	rule, _ := FailureRule(job.Spec.FailurePolicy.Rules, replicaType, f)
-	return rule != nil && rule.Action != v1beta1.FailureActionFail && !ptr.Deref(rule.Counts, true)
+	return rule != nil && rule.Action == v1beta1.FailureActionRestart && !ptr.Deref(rule.Counts, true)
 }
 
 // putFirstHangFirst puts the hang that came first before the other hangs, because the first of them is counted. Other ends keep their places. Hangs

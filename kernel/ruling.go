@@ -181,13 +181,15 @@ func excuse(ended []*end) {
 // obey has a failure become what a rule of spec.failurePolicy asks for.
 func (e *end) obey(l *ledger.Ledger, rule *v1beta1.FailurePolicyRule, name string) {
 	e.rule = name
-	switch {
-	case rule.Action == v1beta1.FailureActionFail:
+	switch rule.Action {
+	case v1beta1.FailureActionFail:
 		e.failJob(name, status.FailsByRule(name))
-	case ptr.Deref(rule.Counts, true):
-		e.mayRunAgain = l.IsWithinLimit(e.account, e.rank)
-	default:
-		e.mayRunAgain, e.countsAs = true, ledger.Excepted
+	case v1beta1.FailureActionRestart:
+		if ptr.Deref(rule.Counts, true) {
+			e.mayRunAgain = l.IsWithinLimit(e.account, e.rank)
+		} else {
+			e.mayRunAgain, e.countsAs = true, ledger.Excepted
+		}
 	}
 }
 
