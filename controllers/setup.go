@@ -133,7 +133,7 @@ func SetUp(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		if err := definitions.SetUp(s, kinds, reader.names()); err != nil {
 			return err
 		}
-		reader.defined = kinds.Known
+		reader.hasDefinitions, reader.defined = true, kinds.Known
 	}
 	if o.Metrics == nil {
 		return nil

@@ -2,6 +2,7 @@ package kernel_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -137,6 +138,8 @@ func TestTheBreakerIsTold(t *testing.T) {
 	d := planWorld(t, kernel.World{Job: job, Pods: []*corev1.Pod{kt.Pod(job, "worker", 0, kt.ExitedAt(1, now), onNode("b"))}, Now: now, NodeCount: 9, Settings: kt.Settings})
 	require.Contains(t, messages(d, v1beta1.ReasonNodeNotAvoided)[0], "New pods do not avoid node b, which had 2 failures: the job avoids node a already, and spec.avoidNodes.atMost is 1.")
 	require.Equal(t, []string{"b"}, eventNodes(d, v1beta1.ReasonNodeNotAvoided))
+	first := slices.IndexFunc(d.Events, func(e kernel.Event) bool { return e.Reason == v1beta1.ReasonNodeNotAvoided })
+	require.Equal(t, 2, d.Events[first].Attempt, "a third failure is another event: a recorder keeps the note of the first of those that are alike")
 	job = failing(t, endless(v1beta1.AvoidNodes{}), 1, "a")
 	d = planWorld(t, kernel.World{Job: job, Pods: []*corev1.Pod{kt.Pod(job, "worker", 0, kt.ExitedAt(1, now), onNode("a"))}, Now: now, NodeCount: 1, Settings: kt.Settings})
 	require.Contains(t, messages(d, v1beta1.ReasonNodeNotAvoided)[0], "no other node would be left")

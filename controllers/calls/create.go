@@ -41,6 +41,9 @@ type Owner struct {
 	// Object is the job, in the state that the plan was made from. Kind is its kind.
 	Object client.Object
 	Kind   schema.GroupVersionKind
+	// NameWasTaken says that somebody else's object had a name when it was last to be created. So Create looks first: the apiserver sees that only
+	// after it has charged a create to the quotas.
+	NameWasTaken bool
 }
 
 // IsCurrent is the fence: it reads the job live, and reports whether it is still in the state that the plan was made from. A write of the status
@@ -68,6 +71,11 @@ func GetLive(ctx context.Context, live client.Reader, o client.Object, kind sche
 // Create creates an object that the job controls. The argument what is for errors: it says what was tried. The error is a *RefusalError if the
 // apiserver will keep refusing.
 func (o Owner) Create(ctx context.Context, what string, want client.Object) error {
+	if o.NameWasTaken {
+		if _, err := o.existing(ctx, what, want); !errors.Is(err, errNameIsFree) {
+			return err
+		}
+	}
 	err := o.Client.Create(ctx, want)
 	switch {
 	case err == nil:
@@ -165,16 +173,11 @@ func (x *Executor) updateService(ctx context.Context, a kernel.Action) error {
 	return Explain(a.String(), err)
 }
 
-// createAndTell creates the object of an action, and tells of it unless it was there before. Where the name was taken, it looks first: the apiserver
-// sees that only after it has charged a create to the quotas.
+// createAndTell creates the object of an action, and tells of it unless it was there before.
 func (x *Executor) createAndTell(ctx context.Context, a kernel.Action, o client.Object) error {
-	what := "create " + kindOf(o) + " " + o.GetName()
-	if x.Refusals.nameWasTaken(a) {
-		if _, err := x.existing(ctx, what, o); !errors.Is(err, errNameIsFree) {
-			return err
-		}
-	}
-	err := x.Create(ctx, what, o)
+	owner := x.Owner
+	owner.NameWasTaken = x.Refusals.nameWasTaken(a)
+	err := owner.Create(ctx, "create "+kindOf(o)+" "+o.GetName(), o)
 	if err == nil && x.OnCreated != nil && o.GetUID() != "" {
 		x.OnCreated(o)
 	}

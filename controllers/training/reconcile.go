@@ -57,6 +57,8 @@ type Memory = remember.Jobs[remembered]
 type remembered struct {
 	// failing holds how long writes have failed in a way that may pass. refused holds what the apiserver refuses although the job runs without it.
 	failing, refused calls.RefusalTimer
+	// nameWasTaken says that the last refusal was of a name that somebody else's object has.
+	nameWasTaken bool
 	// annotation is when the annotation of what was compiled was refused last.
 	annotation refusedAnnotation
 	// unwritten is why the job's definition cannot write its status, as users have been told.
@@ -101,6 +103,7 @@ func (r *Reconciler) reconcile(ctx context.Context, job client.Object, program f
 	}
 	if err == nil && !out.refused {
 		r.Memory.Of(job).failing.End()
+		r.Memory.Of(job).nameWasTaken = false
 	}
 	if apierrors.IsConflict(err) {
 		r.Counts.CountStopped(r.Kind, metrics.ByConflict)

@@ -150,6 +150,7 @@ func (r *Reconciler) showRefusal(ctx context.Context, job client.Object, have *v
 		return r.failUnlessRunning(ctx, job, r.refusedSpecError(refusal.Message))
 	}
 	reason := refusal.Reason
+	r.Memory.Of(job).nameWasTaken = reason == v1beta1.ReasonNameConflict
 	message := refusal.Message + ": the operator keeps trying. Free what is short, have the policy or webhook changed that is in the way, or delete the job."
 	switch {
 	case refusal.Edited:

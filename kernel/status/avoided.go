@@ -33,7 +33,9 @@ func (w *writer) avoidedEvents() (list []Event) {
 	for i := range w.status.NodeFailures {
 		n := &w.status.NodeFailures[i]
 		if policy.Avoids(n) && !isAvoided(w.status.AvoidedNodes, n.Node) && !w.hadAsMany(n) {
-			list = append(list, nodeEvent(v1beta1.ReasonNodeNotAvoided, n.Node, w.avoidsNot(n)))
+			e := nodeEvent(v1beta1.ReasonNodeNotAvoided, n.Node, w.avoidsNot(n))
+			e.Attempt = len(n.Times)
+			list = append(list, e)
 		}
 	}
 	return list

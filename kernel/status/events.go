@@ -17,7 +17,7 @@ type Event struct {
 	Warning bool
 	Reason  string
 	Message string
-	// Attempt is the attempt that begins with a replacement. It tells this event from those of earlier replacements.
+	// Attempt is the attempt that begins with a replacement, or how often something had failed. It tells this event from earlier ones of its reason.
 	Attempt int
 	// Replica is the replica that is replaced, as in "worker-0"; "" if none is. Pod and UID are the name and UID of its pod. Node is the node of that pod,
 	// or that of which the event tells; "" if there is none.

@@ -117,7 +117,7 @@ var ofReconciles = []mutant{
 	{"another tenant's failures count", "controllers/badnodes/sightings.go",
 		"add(job.Namespace, worst)", "add(everywhere, worst)"},
 	{"a job hears its own failures again from others", "controllers/badnodes/store.go",
-		"if r.job == self {", "if r.job == self && r.message == \"\" {"},
+		"if s.job == self {", "if s.job == self && s.message == \"\" {"},
 	{"code of another job speaks against every node", "controllers/badnodes/sightings.go",
 		"case worst == nil || isWorse(n, worst):\n", "case true:\n\t\t\tadd(job.Namespace, n)\n"},
 	{"a lost node is avoided for ever", "kernel/avoid_nodes.go",
