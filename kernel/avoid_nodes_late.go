@@ -49,9 +49,11 @@ func (p *planning) correctedNode() (before, now ledger.NodeFailure) {
 	}
 }
 
-// countedFor returns what a first failure counts for; zero if it follows from the end of another replica, or its end counts for no node.
+// countedFor returns what a first failure counts for; zero if it follows from the end of another replica, or its end counts for no node, or was
+// recorded with another incident.
 func (p *planning) countedFor(f *v1beta1.FirstFailure) (counted ledger.NodeFailure) {
-	if f.Follows != "" || slices.ContainsFunc(p.recorded.ended, func(e *end) bool { return e.pod.Name == f.Pod && !p.mayBeOfNode(e) }) {
+	isNone := func(e *end) bool { return !p.mayBeOfNode(e) || p.incident.NumberOf(f.Pod) != p.incident.Number() }
+	if f.Follows != "" || slices.ContainsFunc(p.recorded.ended, func(e *end) bool { return e.pod.Name == f.Pod && isNone(e) }) {
 		return counted
 	}
 	return p.failureOn(&f.ReplicaFailure, f.Why)

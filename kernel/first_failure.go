@@ -78,7 +78,7 @@ func incidentOf(w World, l *ledger.Ledger, replicas *roster.Roster, o *outcomes)
 // reportFirst has the first of the recorded failures of the incident be the one that users hear of. It comes to the head of failures, or becomes the
 // reason for the restart of all replicas. But if a rule fails the job, the failure about which it decided stays at the head.
 func (p *planning) reportFirst() {
-	o, first := &p.recorded, firstOf(p.ofIncident())
+	o, first := &p.recorded, firstOf(p.endsOf(p.incident.Number()))
 	if first == nil {
 		return
 	}
