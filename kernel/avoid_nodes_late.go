@@ -23,7 +23,7 @@ func (p *planning) correctNodeFailures() {
 		p.draft.RemoveNodeFailure(before)
 		p.draft.AddNodeFailure(now, p.Now)
 	}
-	atOnce := now.Node != "" && p.avoidAtOnce(&p.first.ReplicaFailure)
+	atOnce := now.Node != "" && p.avoidAtOnce(&p.firstFailure.ReplicaFailure)
 	if (now != before || atOnce) && !p.verdict.IsOver() {
 		p.avoidNodes()
 	}
@@ -35,7 +35,7 @@ func (p *planning) correctNodeFailures() {
 // correctedNode returns the failure that was counted for its node, and the one that counts by what is known now. A stored first failure may have been a
 // disruption, which was not counted. RemoveNodeFailure does not find such a one.
 func (p *planning) correctedNode() (before, now ledger.NodeFailure) {
-	stored, first := p.Job.Status.FirstFailure, p.first
+	stored, first := p.Job.Status.FirstFailure, p.firstFailure
 	isOther := first != nil && (stored == nil || first.Pod != stored.Pod || !first.Time.Equal(stored.Time))
 	switch {
 	case p.failureNode.isNew && first != nil:
