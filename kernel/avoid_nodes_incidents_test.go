@@ -48,6 +48,7 @@ func TestEachIncidentCountsForItsNodeHoweverManyAreSeenAtOnce(t *testing.T) {
 					}
 				}
 				require.Equal(t, tc.want, failedNodes(job))
+				require.Equal(t, tc.want[len(tc.want)-1], job.Status.FirstFailure.Node, "users hear of the last incident")
 			})
 		}
 	}

@@ -104,17 +104,17 @@ func (i *Incident) leaveStored() {
 
 // leaveEarlier numbers the incidents to which the recorded failures belong, and leaves out the failures of all but the last.
 func (i *Incident) leaveEarlier() {
-	one, othersGoOn := Incident{Inputs: i.Inputs, jobAttempt: i.jobAttempt}, true // one is that of the failure, with its first failure so far
+	last, othersGoOn := Incident{Inputs: i.Inputs, jobAttempt: i.jobAttempt}, true // last is that of the failures so far
 	i.numbers = make(map[string]int, len(i.recorded))
 	for _, f := range slices.SortedStableFunc(slices.Values(i.recorded), byTime) {
 		records := []v1beta1.ReplicaFailure{f.ReplicaFailure}
-		if i.number == 0 || othersGoOn && f.Time != nil && !one.includes(&f) {
+		if i.number == 0 || othersGoOn && f.Time != nil && !last.includes(&f) {
 			i.number++
 		} else {
-			records = append([]v1beta1.ReplicaFailure{one.stored.ReplicaFailure}, records...)
+			records = append([]v1beta1.ReplicaFailure{last.stored.ReplicaFailure}, records...)
 		}
 		first, _ := FirstOf(records, len(records)-1)
-		one.stored = &v1beta1.FirstFailure{ReplicaFailure: records[first], JobAttempt: i.jobAttempt}
+		last.stored = &v1beta1.FirstFailure{ReplicaFailure: records[first], JobAttempt: i.jobAttempt}
 		i.numbers[f.Pod] = i.number
 		othersGoOn = othersGoOn && f.OthersGoOn // otherwise what fails later is of code that has lost the others
 	}
