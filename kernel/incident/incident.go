@@ -106,6 +106,7 @@ func (i *Incident) leaveStored() {
 func (i *Incident) leaveEarlier() {
 	last, othersGoOn := Incident{Inputs: i.Inputs, jobAttempt: i.jobAttempt}, true // last is that of the failures so far
 	i.numbers = make(map[string]int, len(i.recorded))
+	byTime := func(a, b Failure) int { return cmp.Compare(second(&a.ReplicaFailure), second(&b.ReplicaFailure)) }
 	for _, f := range slices.SortedStableFunc(slices.Values(i.recorded), byTime) {
 		records := []v1beta1.ReplicaFailure{f.ReplicaFailure}
 		if i.number == 0 || othersGoOn && f.Time != nil && !last.includes(&f) {
@@ -119,11 +120,6 @@ func (i *Incident) leaveEarlier() {
 		othersGoOn = othersGoOn && f.OthersGoOn // otherwise what fails later is of code that has lost the others
 	}
 	i.recorded = slices.DeleteFunc(slices.Clone(i.recorded), func(f Failure) bool { return i.numbers[f.Pod] != i.number })
-}
-
-// byTime sorts failures by when they came. An unknown time comes last.
-func byTime(a, b Failure) int {
-	return cmp.Compare(second(&a.ReplicaFailure), second(&b.ReplicaFailure))
 }
 
 // restartsTogether reports whether all replicas restart together. The answer may change between Of and First, with the run mode.
