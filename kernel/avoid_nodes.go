@@ -75,7 +75,7 @@ func (p *planning) countNodeFailures() (counted failureNode) {
 		for _, node := range rejections(&p.recorded, p.draft.RestartsTogether()) {
 			p.draft.AddNodeFailure(node, p.Now)
 		}
-		counted = p.addFirstFailure()
+		counted = p.addFirstFailures()
 	}
 	if !p.verdict.IsOver() {
 		p.avoidNodes()
@@ -127,36 +127,41 @@ func rejections(o *outcomes, together bool) (list []ledger.NodeFailure) {
 	return list
 }
 
-// addFirstFailure counts the first failure of a new incident for its node. No failure counts if the first belongs to a hang that has counted before.
-// Others may have failed because they lost that replica.
-func (p *planning) addFirstFailure() (counted failureNode) {
-	if !spec.Avoidance(p.Job).Counts || !p.incident.IsNew() {
+// addFirstFailures counts the first failure of each new incident for its node. It returns that of the last one.
+func (p *planning) addFirstFailures() (last failureNode) {
+	if !spec.Avoidance(p.Job).Counts {
+		return last
+	}
+	for earlier := range p.incident.Number() {
+		if first := firstOf(p.endsOf(earlier + 1)); first != nil {
+			last = failureNode{isNew: true, failure: p.addFirstFailure(first)}
+		}
+	}
+	return last
+}
+
+// addFirstFailure counts the first failure of an incident for its node. No failure counts if the first follows from the end of another replica, or
+// belongs to a hang that has counted before. Others may have failed because they lost that replica.
+func (p *planning) addFirstFailure(first *end) (counted ledger.NodeFailure) {
+	record := first.pod.Failure()
+	if record.Follows != "" || !p.mayBeOfNode(first) {
 		return counted
 	}
-	first := firstOf(p.ofIncident())
-	if first == nil {
-		return counted
-	}
-	counted.isNew = true
-	if record := first.pod.Failure(); p.mayBeOfNode(first) && record.Follows == "" {
-		counted.failure = p.failureOn(&record, first.pod.FailureSentence())
-		p.draft.AddNodeFailure(counted.failure, p.Now)
-		record = first.pod.FailureWithCause()
-		p.avoidAtOnce(&record)
-	}
+	counted = p.failureOn(&record, first.pod.FailureSentence())
+	p.draft.AddNodeFailure(counted, p.Now)
+	record = first.pod.FailureWithCause()
+	p.avoidAtOnce(&record)
 	return counted
 }
 
-// ofIncident returns the ends of this reconcile without failures of another incident than the present one.
-func (p *planning) ofIncident() []*end {
-	return slices.DeleteFunc(slices.Clone(p.recorded.ended), func(e *end) bool { return p.incident.Excludes(e.pod.Name) })
+// endsOf returns the ends of this reconcile whose failures belong to the incident with this number.
+func (p *planning) endsOf(number int) []*end {
+	return slices.DeleteFunc(slices.Clone(p.recorded.ended), func(e *end) bool { return p.incident.NumberOf(e.pod.Name) != number })
 }
 
-// mayBeOfNode reports whether an end may count for its node. It does not if it is a disruption, or belongs to an incident or a hang of which the
-// status knows the first failure.
-func (p *planning) mayBeOfNode(e *end) bool {
-	return isFailure(e) && !p.incident.Excludes(e.pod.Name) && !p.recorded.hang.includes(e)
-}
+// mayBeOfNode reports whether an end may count for its node. It does not if it is a disruption, or belongs to a hang of which the status knows the
+// first failure.
+func (p *planning) mayBeOfNode(e *end) bool { return isFailure(e) && !p.recorded.hang.includes(e) }
 
 // avoidAtOnce notes that this one failure is enough to avoid its node, if the rule of failurePolicy that matches it says so (elsewhere). It reports
 // whether the rule does. F is the failure that is known to be the first, even if that became known late.

@@ -23,7 +23,7 @@ func (p *planning) correctNodeFailures() {
 		p.draft.RemoveNodeFailure(before)
 		p.draft.AddNodeFailure(now, p.Now)
 	}
-	atOnce := now.Node != "" && p.avoidAtOnce(&p.first.ReplicaFailure)
+	atOnce := now.Node != "" && p.avoidAtOnce(&p.firstFailure.ReplicaFailure)
 	if (now != before || atOnce) && !p.verdict.IsOver() {
 		p.avoidNodes()
 	}
@@ -35,7 +35,7 @@ func (p *planning) correctNodeFailures() {
 // correctedNode returns the failure that was counted for its node, and the one that counts by what is known now. A stored first failure may have been a
 // disruption, which was not counted. RemoveNodeFailure does not find such a one.
 func (p *planning) correctedNode() (before, now ledger.NodeFailure) {
-	stored, first := p.Job.Status.FirstFailure, p.first
+	stored, first := p.Job.Status.FirstFailure, p.firstFailure
 	isOther := first != nil && (stored == nil || first.Pod != stored.Pod || !first.Time.Equal(stored.Time))
 	switch {
 	case p.failureNode.isNew && first != nil:
@@ -49,9 +49,10 @@ func (p *planning) correctedNode() (before, now ledger.NodeFailure) {
 	}
 }
 
-// countedFor returns what a first failure counts for; zero if it follows from the end of another replica, or its end counts for no node.
+// countedFor returns what a first failure counts for; zero if it follows from another replica's end, or its end counts for no node or is of another incident.
 func (p *planning) countedFor(f *v1beta1.FirstFailure) (counted ledger.NodeFailure) {
-	if f.Follows != "" || slices.ContainsFunc(p.recorded.ended, func(e *end) bool { return e.pod.Name == f.Pod && !p.mayBeOfNode(e) }) {
+	isNone := func(e *end) bool { return !p.mayBeOfNode(e) || p.incident.NumberOf(f.Pod) != p.incident.Number() }
+	if f.Follows != "" || slices.ContainsFunc(p.recorded.ended, func(e *end) bool { return e.pod.Name == f.Pod && isNone(e) }) {
 		return counted
 	}
 	return p.failureOn(&f.ReplicaFailure, f.Why)

@@ -145,46 +145,6 @@ func TestTheBreakerIsTold(t *testing.T) {
 	require.Contains(t, messages(d, v1beta1.ReasonNodeNotAvoided)[0], "no other node would be left")
 }
 
-// One crash of a collective is seen as many failures. It speaks against the node of the first alone.
-func TestOneCrashCountsForOneNode(t *testing.T) {
-	const peer = "RuntimeError: [gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.0.0.7]:4321"
-	for _, scope := range []v1beta1.RestartScope{v1beta1.RestartScopeJob, v1beta1.RestartScopeReplica} {
-		job := kt.Job(kt.Type("worker", 3), kt.BackoffLimit(99), kt.Begun, avoiding(v1beta1.AvoidNodes{After: new(int32(1)), AtMost: new(int32(9))}), kt.Spec(func(s *v1beta1.GenericJobSpec) { s.RestartScope = scope }))
-		now := kt.At(time.Minute)
-		pods := []*corev1.Pod{
-			kt.Pod(job, "worker", 0, kt.ExitedAt(1, now), saying(peer), onNode("a")), kt.Pod(job, "worker", 1, kt.ExitedAt(17, now.Add(time.Second)), onNode("b")),
-			kt.Pod(job, "worker", 2, kt.ExitedAt(1, now.Add(2*time.Second)), saying("RuntimeError: out of luck"), onNode("c")),
-		}
-		d := planWorld(t, kernel.World{Job: job, Pods: pods, Now: now.Add(2 * time.Second), NodeCount: 9, Settings: kt.Settings})
-		require.Equal(t, []string{"b"}, avoids(after(job, d)), scope)
-	}
-}
-
-// Under the restart policy Never a disruption is final. No code has failed by it.
-func TestADisruptionSpeaksAgainstNoNode(t *testing.T) {
-	for _, policy := range []v1beta1.RestartPolicyType{never, onFailure} {
-		job := kt.Job(kt.Type("worker", 2, kt.Policy(policy, 5)), failure(v1beta1.FinishRule{"worker": ranks(1)}), kt.Begun, avoiding(v1beta1.AvoidNodes{After: new(int32(1))}))
-		pods := []*corev1.Pod{kt.Pod(job, "worker", 0, kt.Exited(137), kt.Disrupted, onNode("a")), kt.Pod(job, "worker", 1, kt.Running, onNode("b"))}
-		d := planWorld(t, kernel.World{Job: job, Pods: pods, Now: kt.At(time.Minute), NodeCount: 9, Settings: kt.Settings})
-		require.Empty(t, d.Status.NodeFailures, policy)
-	}
-}
-
-// The kubelet of the node on which a failure came first may report last.
-func TestAFailureThatIsKnownLateCountsForItsOwnNode(t *testing.T) {
-	job := kt.Job(kt.Type("worker", 2), kt.JobScope, kt.BackoffLimit(99), kt.Begun, avoiding(v1beta1.AvoidNodes{After: new(int32(1))}))
-	seen := kt.Pod(job, "worker", 0, kt.ExitedAt(1, kt.At(70*time.Second)), onNode("a"))
-	first := kt.Pod(job, "worker", 1, kt.Running, onNode("b"))
-	now := kt.At(72 * time.Second)
-	job = after(job, planWorld(t, kernel.World{Job: job, Pods: []*corev1.Pod{seen, first}, Now: now, NodeCount: 9, Settings: kt.Settings}))
-	require.Equal(t, []string{"a"}, avoids(job))
-	kt.ExitedAt(17, kt.At(60*time.Second))(first)
-	first.Spec.NodeName = "b"
-	d := planWorld(t, kernel.World{Job: job, Pods: []*corev1.Pod{seen, first}, Now: now.Add(time.Second), NodeCount: 9, Settings: kt.Settings})
-	require.Equal(t, []string{"b"}, avoids(after(job, d)))
-	require.Len(t, d.Status.NodeFailures, 1)
-}
-
 func TestALostNodeIsAvoidedFromTheFirstCreateUntilItAnswers(t *testing.T) {
 	lost := map[string]podstate.Node{"a": {SilentSince: kt.Start}}
 	for name, options := range map[string][]kt.JobOption{

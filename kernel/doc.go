@@ -125,7 +125,7 @@
 //     hear of the first one. Then countNodeFailures (avoid_nodes.go) counts it for its node, if the job has avoidNodes.
 //   - applyVerdict (apply.go) writes the restart into the draft: one attempt more, one restart more, perhaps a delay. From here on the pod is
 //     Superseded, or Behind if its code restarts in it. draft.NoteCodeStarted notes that code has started: from now on edits need a pause.
-//   - planning.firstFailure (first_failure.go) asks the incident which failure came first. If that was another one than known so far,
+//   - findFirstFailure (first_failure.go) asks the incident which failure came first. If that was another one than known so far,
 //     correctNodeFailures (avoid_nodes_late.go) counts it for its node.
 //   - openBarrierAndFormGang (plan.go) opens the barrier if all replicas have come to it, and forms the gang.
 //   - explainLoss (history.go) and noteTime (time.go) write into the draft why the job lost time, and since when.

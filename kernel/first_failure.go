@@ -16,7 +16,7 @@ import (
 // among ends that are reported later. So there are two:
 //
 //   - firstOf has the first among ends of this reconcile. Stages that count and restart ask it, because they come before the other is known.
-//   - planning.first is what the status tells. It may be a stored failure, or one that came too late to be counted.
+//   - planning.firstFailure is what the status tells. It may be a stored failure, or one that came too late to be counted.
 //
 // Two decisions depend on which failure came first. With restartScope Job, rules of the failure policy decide about the first one. Of several hangs, the
 // first is counted. Apart from these, no count depends on it.
@@ -78,7 +78,7 @@ func incidentOf(w World, l *ledger.Ledger, replicas *roster.Roster, o *outcomes)
 // reportFirst has the first of the recorded failures of the incident be the one that users hear of. It comes to the head of failures, or becomes the
 // reason for the restart of all replicas. But if a rule fails the job, the failure about which it decided stays at the head.
 func (p *planning) reportFirst() {
-	o, first := &p.recorded, firstOf(p.ofIncident())
+	o, first := &p.recorded, firstOf(p.endsOf(p.incident.Number()))
 	if first == nil {
 		return
 	}
@@ -90,9 +90,9 @@ func (p *planning) reportFirst() {
 	}
 }
 
-// firstFailure returns the first failure, as far as this reconcile knows; nil if there is none. Before is the summary that the status still has, if
+// findFirstFailure returns the first failure, as far as this reconcile knows; nil if there is none. Before is the summary that the status still has, if
 // the new one differs from it; otherwise "".
-func (p *planning) firstFailure() (first *v1beta1.FirstFailure, before string) {
+func (p *planning) findFirstFailure() (first *v1beta1.FirstFailure, before string) {
 	if p.recorded.waitsFor > 0 { // failures that wait to be counted are not recorded yet
 		return p.Job.Status.FirstFailure, ""
 	}

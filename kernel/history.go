@@ -21,8 +21,8 @@ const maxTold = 160
 // corrects the earlier entry, too.
 func (p *planning) explainLoss() {
 	stored := p.Job.Status.FirstFailure
-	if p.summaryBefore != "" && stored != nil && p.first != nil {
-		p.draft.CorrectLoss(entryOfFirst(stored), entryOfFirst(p.first))
+	if p.summaryBefore != "" && stored != nil && p.firstFailure != nil {
+		p.draft.CorrectLoss(entryOfFirst(stored), entryOfFirst(p.firstFailure))
 	}
 	switch {
 	case p.loss.cause != "":
@@ -37,11 +37,11 @@ func (p *planning) explainLoss() {
 // whyLost returns an entry about why code ended, if time is lost.
 func (p *planning) whyLost() v1beta1.HistoryEntry {
 	e := p.loss.explainedBy
-	switch isNew := p.first != nil && p.first != p.Job.Status.FirstFailure; {
+	switch isNew := p.firstFailure != nil && p.firstFailure != p.Job.Status.FirstFailure; {
 	case !isOfCode(p.loss.cause):
 		return v1beta1.HistoryEntry{Pod: e.pod.Name, Node: e.pod.Spec.NodeName, Message: text.Cut(e.why, maxTold)}
 	case isNew && p.draft.RestartsTogether():
-		return entryOfFirst(p.first)
+		return entryOfFirst(p.firstFailure)
 	default:
 		r := e.pod.FailureWithCause()
 		return entryOfFailure(&r)

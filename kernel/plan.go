@@ -47,7 +47,7 @@ type planning struct {
 	incident      incident.Incident     // that of the recorded failures
 	failureNode   failureNode           // the node for which the first failure counts
 	restarts      writtenRestarts       // restarts that are written into the draft
-	first         *v1beta1.FirstFailure // the failure that others followed from
+	firstFailure  *v1beta1.FirstFailure // the failure that others followed from
 	summaryBefore string                // what was told of it before, if another one is the first now
 	start         startConditions       // what running replicas wait for before their code starts
 	todo          todo                  // actions
@@ -96,7 +96,7 @@ func (p *planning) apply() {
 	if v.IsOver() || p.replicas.HaveStarted() {
 		p.draft.NoteCodeStarted()
 	}
-	p.first, p.summaryBefore = p.firstFailure()
+	p.firstFailure, p.summaryBefore = p.findFirstFailure()
 	p.correctNodeFailures()
 	p.start = openBarrierAndFormGang(p.World, p.draft, p.replicas, v)
 	p.explainLoss()
@@ -117,7 +117,7 @@ func (p *planning) tell() Decision {
 	d := makeDecision(status.Findings{
 		Job: p.Job, Ledger: p.draft.Ledger, Roster: p.replicas, Verdict: p.verdict, Now: p.Now, SuccessMayVanish: p.recorded.successMayVanish,
 		Restarts: p.restarts.events, Progress: told, NoProgress: p.recorded.noProgress, Failures: append(p.recorded.failures, p.restarts.failures...),
-		First: p.first, SummaryBefore: p.summaryBefore, Rejected: p.restarts.rejected, Silent: p.start.silent, NoFlavor: p.start.noFlavor, Awaits: p.start.barrier.Awaits,
+		First: p.firstFailure, SummaryBefore: p.summaryBefore, Rejected: p.restarts.rejected, Silent: p.start.silent, NoFlavor: p.start.noFlavor, Awaits: p.start.barrier.Awaits,
 		MisplacedRanks: misplacedRanks(p.World, p.draft.Ledger, p.replicas), NoWrapper: p.Settings.WrapperImage == "",
 		Creates: p.todo.creates(), Changes: p.todo.changes(),
 	}, p.todo.actions, p.recorded.newSuccesses)

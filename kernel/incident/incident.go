@@ -2,6 +2,7 @@ package incident
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -48,7 +49,8 @@ func FailureOf(pod podstate.Pod, why func() string) Failure {
 type Incident struct {
 	Inputs
 	recorded   []Failure             // its failures that this reconcile has recorded
-	excluded   map[string]bool       // pods of which it has recorded failures that are of earlier incidents
+	number     int                   // see Number
+	numbers    map[string]int        // by pod: the number of the incident to which its recorded failure belongs
 	stored     *v1beta1.FirstFailure // the first failure, by the status; nil if the incident begins in this reconcile
 	jobAttempt int32                 // in which the code failed
 	runsSince  time.Time             // when the replica that failed first began to run again; zero if it has not
@@ -77,58 +79,48 @@ func Of(in Inputs, recorded []Failure) Incident {
 	return i
 }
 
-// IsNew reports whether the incident begins in this reconcile.
-func (i Incident) IsNew() bool { return i.stored == nil }
+// Number numbers the incidents that begin in this reconcile, from 1, in the order in which they began. That of the stored first failure has 0.
+func (i Incident) Number() int { return i.number }
+
+// NumberOf returns the number of the incident to which the failure belongs that this reconcile has recorded of a pod.
+func (i Incident) NumberOf(pod string) int { return i.numbers[pod] }
 
 // leaveStored makes it a new incident: the last, if there are several. It is without what may be a cause of the stored one. But if nothing else may be
 // the cause of what is new, that stays.
 func (i *Incident) leaveStored() {
-	i.excluded = map[string]bool{}
+	ofStored := map[string]bool{}
 	hasCause := false
 	for _, f := range i.recorded {
-		i.excluded[f.Pod] = f.Follows == "" && f.Time != nil && i.includes(&f)
-		hasCause = hasCause || f.Follows == "" && !i.excluded[f.Pod]
+		ofStored[f.Pod] = f.Follows == "" && f.Time != nil && i.includes(&f)
+		hasCause = hasCause || f.Follows == "" && !ofStored[f.Pod]
 	}
 	i.stored = nil
 	if hasCause {
-		i.recorded = slices.DeleteFunc(slices.Clone(i.recorded), func(f Failure) bool { return i.excluded[f.Pod] })
+		i.recorded = slices.DeleteFunc(slices.Clone(i.recorded), func(f Failure) bool { return ofStored[f.Pod] })
 	}
 	i.leaveEarlier()
+	maps.DeleteFunc(i.numbers, func(pod string, _ int) bool { return ofStored[pod] })
 }
 
-// leaveEarlier leaves out the failures of earlier incidents, if the recorded ones belong to several.
+// leaveEarlier numbers the incidents to which the recorded failures belong, and leaves out the failures of all but the last.
 func (i *Incident) leaveEarlier() {
-	begin := i.beginOfLast()
-	isEarlier := func(f Failure) bool { return f.Time != nil && f.Time.Time.Before(begin) }
-	for _, f := range i.recorded {
-		i.excluded[f.Pod] = i.excluded[f.Pod] || isEarlier(f)
+	last, othersGoOn := Incident{Inputs: i.Inputs, jobAttempt: i.jobAttempt}, true // last is that of the failures so far
+	i.numbers = make(map[string]int, len(i.recorded))
+	byTime := func(a, b Failure) int { return cmp.Compare(second(&a.ReplicaFailure), second(&b.ReplicaFailure)) }
+	for _, f := range slices.SortedStableFunc(slices.Values(i.recorded), byTime) {
+		records := []v1beta1.ReplicaFailure{f.ReplicaFailure}
+		if i.number == 0 || othersGoOn && f.Time != nil && !last.includes(&f) {
+			i.number++
+		} else {
+			records = append([]v1beta1.ReplicaFailure{last.stored.ReplicaFailure}, records...)
+		}
+		first, _ := FirstOf(records, len(records)-1)
+		last.stored = &v1beta1.FirstFailure{ReplicaFailure: records[first], JobAttempt: i.jobAttempt}
+		i.numbers[f.Pod] = i.number
+		othersGoOn = othersGoOn && f.OthersGoOn // otherwise what fails later is of code that has lost the others
 	}
-	i.recorded = slices.DeleteFunc(slices.Clone(i.recorded), isEarlier)
+	i.recorded = slices.DeleteFunc(slices.Clone(i.recorded), func(f Failure) bool { return i.numbers[f.Pod] != i.number })
 }
-
-// beginOfLast returns when the last incident began, of several to which the recorded failures belong; zero if they belong to one.
-func (i *Incident) beginOfLast() (begin time.Time) {
-	list := slices.DeleteFunc(slices.Clone(i.recorded), func(f Failure) bool { return f.Time == nil })
-	slices.SortStableFunc(list, func(a, b Failure) int { return a.Time.Compare(b.Time.Time) })
-	earlier := Incident{Inputs: i.Inputs, jobAttempt: i.jobAttempt}
-	for n := range list {
-		f := &list[n]
-		if n > 0 && !list[n-1].OthersGoOn {
-			break // what failed after it is of code that has lost the others
-		}
-		if earlier.includes(f) {
-			continue
-		}
-		earlier.stored = &v1beta1.FirstFailure{ReplicaFailure: f.ReplicaFailure, JobAttempt: i.jobAttempt}
-		if n > 0 {
-			begin = f.Time.Time
-		}
-	}
-	return begin
-}
-
-// Excludes reports whether the failure that this reconcile has recorded of a pod is of an earlier incident.
-func (i Incident) Excludes(pod string) bool { return i.excluded[pod] }
 
 // restartsTogether reports whether all replicas restart together. The answer may change between Of and First, with the run mode.
 func (i Incident) restartsTogether() bool { return i.Ledger.RestartsTogether() }

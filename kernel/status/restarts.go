@@ -100,11 +100,11 @@ func (r Restart) byRule() string {
 }
 
 func (r Restart) how() string {
-	whole := r.Ledger.RestartsTogether() && !r.Account.Auxiliary
+	together := r.Ledger.RestartsTogether() && !r.Account.Auxiliary
 	switch {
-	case whole && !r.Ledger.RestartsInPlace():
+	case together && !r.Ledger.RestartsInPlace():
 		return fmt.Sprintf("all replicas are replaced, attempt %d", r.Ledger.JobAttempt())
-	case whole:
+	case together:
 		return fmt.Sprintf("all replicas begin again, in their pods where they can, attempt %d", r.Ledger.JobAttempt())
 	case r.InPod:
 		return "it begins again in its pod"
