@@ -377,3 +377,29 @@ func TestReplicasThatShareAFolderDeleteInIt(t *testing.T) {
 	require.NoError(t, errors.Join(failed...))
 	require.NoFileExists(t, filepath.Join(app, names[0]))
 }
+
+// Where a file becomes a folder, and a folder a file, they meet in each other's way.
+func TestReplicasThatShareAFolderMakeWayInIt(t *testing.T) {
+	for range 20 {
+		app := t.TempDir()
+		require.NoError(t, os.MkdirAll(filepath.Join(app, "model", "deep"), 0o755))
+		for _, file := range []string{"conf", "model/deep/x", "model/y"} {
+			require.NoError(t, os.WriteFile(filepath.Join(app, file), nil, 0o600))
+		}
+		stores, failed := make([]*store, 8), make([]error, 8)
+		for i := range stores {
+			stores[i] = storeWith(t, t.TempDir())
+			sent := stream(t, entry{name: "conf/a", text: "a"}, entry{name: "conf/deep/b", text: "b"}, entry{name: "model", text: "m"})
+			require.NoError(t, stores[i].stage(sent, app, []string{"conf", "model/deep/x", "model/y"}))
+		}
+		var all sync.WaitGroup
+		for i, s := range stores {
+			all.Go(func() { failed[i] = s.apply() })
+		}
+		all.Wait()
+		require.NoError(t, errors.Join(failed...))
+		for file, text := range map[string]string{"conf/a": "a", "conf/deep/b": "b", "model": "m"} {
+			require.Equal(t, text, textOf(t, filepath.Join(app, file)))
+		}
+	}
+}

@@ -19,15 +19,29 @@ func makeWay(dir string, files []string, mayGo func(file string) bool) error {
 		return fmt.Errorf("open the folder: %w", err)
 	}
 	defer root.Close()
-	way, err := inTheWay(root, files, mayGo)
-	for i := 0; err == nil && i < len(way); i++ {
-		err = root.RemoveAll(way[i])
+	for range 5 { // replicas may share the folder: what stood there, or was walked through, may be gone
+		var way obstacles
+		if way, err = inTheWay(root, files, mayGo); err != nil {
+			continue
+		}
+		for _, file := range way.files {
+			err = errors.Join(err, root.Remove(file)) // not a folder with files, which another replica has made meanwhile
+		}
+		for _, folder := range way.folders {
+			err = errors.Join(err, root.RemoveAll(folder))
+		}
+		if err == nil {
+			break
+		}
 	}
 	return err
 }
 
+// obstacles are files where folders are to be, and the reverse.
+type obstacles struct{ files, folders []string }
+
 // inTheWay returns what makeWay deletes, and an error if anything else stands where files are to be.
-func inTheWay(root *os.Root, files []string, mayGo func(file string) bool) (way []string, err error) {
+func inTheWay(root *os.Root, files []string, mayGo func(file string) bool) (way obstacles, err error) {
 	seen := map[string]bool{}
 	for _, file := range files {
 		for dir := path.Dir(file); dir != "." && !seen[dir]; dir = path.Dir(dir) {
@@ -36,17 +50,17 @@ func inTheWay(root *os.Root, files []string, mayGo func(file string) bool) (way 
 				continue
 			}
 			if !mayGo(dir) {
-				return nil, fmt.Errorf("%s cannot be written: in the pod %s is no folder. Delete it there, or choose another name", file, path.Join(root.Name(), dir))
+				return way, fmt.Errorf("%s cannot be written: in the pod %s is no folder. Delete it there, or choose another name", file, path.Join(root.Name(), dir))
 			}
-			way = append(way, dir)
+			way.files = append(way.files, dir)
 		}
 		if info, err := root.Stat(file); err != nil || !info.IsDir() {
 			continue
 		}
 		if other := otherIn(root, file, mayGo); other != "" {
-			return nil, fmt.Errorf("%s cannot be written: in the pod it is a folder, with %s. Delete it there, or choose another name", path.Join(root.Name(), file), other)
+			return way, fmt.Errorf("%s cannot be written: in the pod it is a folder, with %s. Delete it there, or choose another name", path.Join(root.Name(), file), other)
 		}
-		way = append(way, file)
+		way.folders = append(way.folders, file)
 	}
 	return way, nil
 }
