@@ -73,15 +73,24 @@ func (in *Input) progress() Progress {
 	if s.Cut {
 		out.Source += " The log was longer, or reading it ended early."
 	}
+	tellsSteps := slices.ContainsFunc(s.Points, func(p Point) bool { return p.Told })
 	if s.NotFinite > 0 {
-		out.Source += fmt.Sprintf(" %d lines told a loss that is no finite number, the first at step %d: they are not drawn.", s.NotFinite, *s.FirstNotFinite)
-	}
-	if c := s.lossByStep(); c != nil {
-		out.Charts = append(out.Charts, c)
+		first := ""
+		if tellsSteps {
+			first = fmt.Sprintf(", the first at step %d", *s.FirstNotFinite)
+		}
+		out.Source += fmt.Sprintf(" %s told a loss that is no finite number%s: not drawn.", plural.Count(s.NotFinite, "line"), first)
 	}
 	from, to := in.window()
-	if c := s.stepByTime(from, to); c != nil {
-		out.Charts = append(out.Charts, c)
+	steps := s.byTime("steps", "Steps by time", "step", from, to, func(p Point) (float64, bool) { return float64(p.Step), p.Told })
+	loss := s.byTime("loss", "Loss by time", "loss", from, to, Point.loss)
+	if tellsSteps {
+		loss = s.lossByStep()
+	}
+	for _, c := range []*Chart{loss, steps} {
+		if c != nil {
+			out.Charts = append(out.Charts, c)
+		}
 	}
 	return out
 }
@@ -89,10 +98,16 @@ func (in *Input) progress() Progress {
 // at is a point of a curve by its two numbers.
 type at struct{ x, y float64 }
 
+// loss returns a point's loss, if it has one.
+func (p Point) loss() (float64, bool) { return p.Loss, !math.IsNaN(p.Loss) }
+
 // lossByStep returns a chart; nil if no line told a loss.
 func (s *Steps) lossByStep() *Chart {
-	runs := s.runs(func(p Point) (at, bool) { return at{float64(p.Step), p.Loss}, !math.IsNaN(p.Loss) })
 	c := newChart("loss", "Loss by step", "step", "loss")
+	runs := s.runs(func(p Point) (at, bool) {
+		loss, tells := p.loss()
+		return at{float64(p.Step), loss}, tells
+	})
 	if !c.fit(runs) {
 		return nil
 	}
@@ -102,12 +117,13 @@ func (s *Steps) lossByStep() *Chart {
 	return &c.Chart
 }
 
-// stepByTime returns a chart; nil if no line told a step. Its time is that of the job.
-func (s *Steps) stepByTime(from, to time.Time) *Chart {
+// byTime returns a chart of what lines tell; nil if none did. Its time is that of the job.
+func (s *Steps) byTime(id, title, name string, from, to time.Time, told func(Point) (float64, bool)) *Chart {
+	c := newChart(id, title, "since the job was created", name)
 	runs := s.runs(func(p Point) (at, bool) {
-		return at{within(p.At, from, to).Sub(from).Seconds(), float64(p.Step)}, p.Told
+		y, tells := told(p)
+		return at{within(p.At, from, to).Sub(from).Seconds(), y}, tells
 	})
-	c := newChart("steps", "Steps by time", "since the job was created", "step")
 	if !c.fit(runs) {
 		return nil
 	}
