@@ -65,34 +65,42 @@ func (in *Input) progress() Progress {
 		out.Note = "There is no curve: the status has the newest step alone, and no log was read that tells others."
 		return out
 	}
-	s := in.Steps
-	out.Source = fmt.Sprintf("From the log of %s, in which %d lines tell progress.", s.Replica, len(s.Points))
+	from, to := in.window()
+	out.Source, out.Charts = in.Steps.source(), in.Steps.charts(from, to)
+	return out
+}
+
+// source says of which log curves are, and what of it is not drawn.
+func (s *Steps) source() string {
+	text := fmt.Sprintf("From the log of %s, in which %d lines tell progress.", s.Replica, len(s.Points))
 	if runs := s.Points[len(s.Points)-1].Run + 1; runs > 1 {
-		out.Source += " Where code went on from a checkpoint, steps begin anew: each run has a line of its own" + drawn(runs) + "."
+		text += " Where code went on from a checkpoint, steps begin anew: each run has a line of its own" + drawn(runs) + "."
 	}
 	if s.Cut {
-		out.Source += " The log was longer, or reading it ended early."
+		text += " The log was longer, or reading it ended early."
 	}
-	tellsSteps := slices.ContainsFunc(s.Points, func(p Point) bool { return p.Told })
-	if s.NotFinite > 0 {
-		first := ""
-		if tellsSteps {
-			first = fmt.Sprintf(", the first at step %d", *s.FirstNotFinite)
-		}
-		out.Source += fmt.Sprintf(" %s told a loss that is no finite number%s: not drawn.", plural.Count(s.NotFinite, "line"), first)
+	switch {
+	case s.NotFinite > 0 && s.tellSteps():
+		text += fmt.Sprintf(" %s told a loss that is no finite number, the first at step %d: not drawn.", plural.Count(s.NotFinite, "line"), *s.FirstNotFinite)
+	case s.NotFinite > 0:
+		text += fmt.Sprintf(" %s told a loss that is no finite number: not drawn.", plural.Count(s.NotFinite, "line"))
 	}
-	from, to := in.window()
-	steps := s.byTime("steps", "Steps by time", "step", from, to, func(p Point) (float64, bool) { return float64(p.Step), p.Told })
+	return text
+}
+
+// tellSteps reports whether lines tell steps, and not losses alone.
+func (s *Steps) tellSteps() bool {
+	return slices.ContainsFunc(s.Points, func(p Point) bool { return p.Told })
+}
+
+// charts returns the curves of the loss and of the steps, as far as they are told.
+func (s *Steps) charts(from, to time.Time) (out []*Chart) {
 	loss := s.byTime("loss", "Loss by time", "loss", from, to, Point.loss)
-	if tellsSteps {
+	if s.tellSteps() {
 		loss = s.lossByStep()
 	}
-	for _, c := range []*Chart{loss, steps} {
-		if c != nil {
-			out.Charts = append(out.Charts, c)
-		}
-	}
-	return out
+	steps := s.byTime("steps", "Steps by time", "step", from, to, func(p Point) (float64, bool) { return float64(p.Step), p.Told })
+	return slices.DeleteFunc([]*Chart{loss, steps}, func(c *Chart) bool { return c == nil })
 }
 
 // at is a point of a curve by its two numbers.
