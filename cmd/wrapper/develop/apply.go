@@ -88,8 +88,8 @@ func (s *store) cannotWrite(folder string, err error) error {
 	return fmt.Errorf("user %d cannot write in %s: %w. Have the image give the folder to that user, mount an emptyDir there, or choose another folder", os.Getuid(), folder, err)
 }
 
-// apply puts the files in their place, and keeps them for the next container of the pod. All are
-// written beside their places first. If that fails, all stay as they are; what fails later leaves some in place.
+// apply puts the files in their place, and keeps them for the next container of the pod. All are written beside their places first. If that fails,
+// no file is replaced; what fails later leaves some in place.
 func (s *store) apply() error {
 	if s.dir == "" {
 		return errors.New("no files were sent that could be applied")

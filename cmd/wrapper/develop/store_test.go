@@ -380,7 +380,7 @@ func TestReplicasThatShareAFolderDeleteInIt(t *testing.T) {
 
 // Where a file becomes a folder, and a folder a file, they meet in each other's way.
 func TestReplicasThatShareAFolderMakeWayInIt(t *testing.T) {
-	for range 20 {
+	for range 8 {
 		app := t.TempDir()
 		require.NoError(t, os.MkdirAll(filepath.Join(app, "model", "deep"), 0o755))
 		for _, file := range []string{"conf", "model/deep/x", "model/y"} {
