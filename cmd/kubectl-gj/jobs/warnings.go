@@ -1,10 +1,10 @@
 package jobs
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -56,8 +56,24 @@ func warnedOf(ctx context.Context, c client.Reader, namespace string, uids []typ
 		}
 		all = append(all, events.Items...)
 	}
-	slices.SortStableFunc(all, func(a, b corev1.Event) int { return cmp.Compare(a.LastTimestamp.Unix(), b.LastTimestamp.Unix()) })
+	slices.SortStableFunc(all, byTime)
 	return all, nil
+}
+
+func byTime(a, b corev1.Event) int { return HappenedAt(&a).Compare(HappenedAt(&b)) }
+
+// HappenedAt returns when an event was last told.
+func HappenedAt(e *corev1.Event) time.Time {
+	switch {
+	case e.Series != nil:
+		return e.Series.LastObservedTime.Time
+	case !e.LastTimestamp.IsZero():
+		return e.LastTimestamp.Time
+	case !e.EventTime.IsZero():
+		return e.EventTime.Time
+	default:
+		return e.CreationTimestamp.Time
+	}
 }
 
 // ReadWarnings reads warnings for the jobs of a namespace, or of all if that is "". They are about a volume of the first pod that has a node
@@ -77,6 +93,7 @@ func ReadWarnings(ctx context.Context, c client.Reader, namespace string, famili
 	if err != nil && !apierrors.IsForbidden(err) {
 		return fmt.Errorf("list events: %w", err)
 	}
+	slices.SortStableFunc(events.Items, byTime)
 	for _, e := range events.Items {
 		key := client.ObjectKey{Namespace: e.InvolvedObject.Namespace, Name: e.InvolvedObject.Name}
 		f := waiting[key]

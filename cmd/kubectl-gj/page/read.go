@@ -68,7 +68,7 @@ func once(list []corev1.Event) (out []corev1.Event) {
 	}
 	seen := map[said]bool{}
 	for _, e := range list {
-		key := said{e.Reason, e.Message, happenedAt(e).Unix()}
+		key := said{e.Reason, e.Message, jobs.HappenedAt(&e).Unix()}
 		if !seen[key] {
 			seen[key] = true
 			out = append(out, e)

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -28,9 +29,11 @@ func TestAVolumeThatIsMissingIsTold(t *testing.T) {
 	followed, ended := s.follows("tree", "mounts", "-w")
 	require.Contains(t, <-followed, "NAME")
 	require.Contains(t, <-followed, "its pod is Pending")
-	require.NoError(t, s.Create(t.Context(), &corev1.Event{ObjectMeta: metav1.ObjectMeta{Name: "mounts", Namespace: s.ns}, Type: corev1.EventTypeWarning,
-		InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: s.ns, Name: pod.Name, UID: pod.UID}, Reason: "FailedMount",
-		Message: `MountVolume.SetUp failed for volume "v" : configmap "settings" not found`, LastTimestamp: metav1.Now()}))
+	for name, at := range map[string]time.Time{"settings": time.Now(), "volume": time.Now().Add(-time.Hour)} { // the last that is listed is not the last that was told
+		require.NoError(t, s.Create(t.Context(), &corev1.Event{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: s.ns}, Type: corev1.EventTypeWarning,
+			InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: s.ns, Name: pod.Name, UID: pod.UID}, Reason: "FailedMount",
+			Message: `MountVolume.SetUp failed for volume "v" : configmap "` + name + `" not found`, LastTimestamp: metav1.NewTime(at)}))
+	}
 
 	told := `configmap "settings" not found (create the ConfigMap "settings" in the job's namespace, or correct its name in the template)`
 	for line := range followed {

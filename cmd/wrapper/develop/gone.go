@@ -9,15 +9,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 )
 
-// goneFrom returns the files of a folder that were deleted, and have not come back, each with when that was. The image may have them: then the next
-// container has to delete them anew.
-func (s *store) goneFrom(dir string) (gone map[string]time.Time, err error) {
+// goneFrom returns the files of a folder that were deleted, and have not come back. The image may have them: then the next container has to delete
+// them anew.
+func (s *store) goneFrom(dir string) (gone map[string]bool, err error) {
 	text, err := os.ReadFile(filepath.Join(s.gone, name(dir)))
 	if errors.Is(err, fs.ErrNotExist) {
-		return map[string]time.Time{}, nil
+		return map[string]bool{}, nil
 	}
 	if err == nil {
 		err = json.Unmarshal(text, &gone)
@@ -28,25 +27,14 @@ func (s *store) goneFrom(dir string) (gone map[string]time.Time, err error) {
 	return gone, nil
 }
 
-// ofImage returns those of the deleted files that a folder has again, and that were not written since. On a volume, which outlasts the container, code
-// may have written a file of the same name.
-func ofImage(dir string, gone map[string]time.Time) (files []string) {
-	for file, deleted := range gone {
-		if info, err := os.Lstat(filepath.Join(dir, file)); err == nil && info.ModTime().Before(deleted) {
-			files = append(files, file)
-		}
-	}
-	return files
-}
-
 // goneAfterApply returns those once the files that were sent are applied.
-func (s *store) goneAfterApply() (map[string]time.Time, error) {
+func (s *store) goneAfterApply() (map[string]bool, error) {
 	gone, err := s.goneFrom(s.dir)
 	if err != nil {
 		return nil, err
 	}
 	for _, file := range s.deleted {
-		gone[filepath.Clean(file)] = time.Now()
+		gone[filepath.Clean(file)] = true
 	}
 	for _, file := range s.files {
 		delete(gone, file)
@@ -63,7 +51,7 @@ func (s *store) noteGone() error {
 	return s.keepGone(s.dir, gone)
 }
 
-func (s *store) keepGone(dir string, gone map[string]time.Time) error {
+func (s *store) keepGone(dir string, gone map[string]bool) error {
 	text, err := json.Marshal(gone)
 	if err != nil {
 		return fmt.Errorf("keep which files were deleted in %s: %w", dir, err)

@@ -16,7 +16,7 @@ import (
 )
 
 // The pod's volume has two folders of files: next are those that were sent and not applied yet, and kept are those that were. In kept each folder of
-// the container has one, whose name is its path in base64. A third, gone, has a file for each, with what was deleted, and when: the image may have it.
+// the container has one, whose name is its path in base64. A third, gone, has a file for each, with what was deleted: the image may have it.
 // What is read or written below a folder goes through an os.Root: no link leads out of it.
 
 // store is where files wait, and stay.

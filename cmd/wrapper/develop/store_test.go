@@ -43,6 +43,21 @@ func stream(t *testing.T, entries ...entry) io.Reader {
 	return &out
 }
 
+// storeWith is a store in a container that has these volumes.
+func storeWith(t *testing.T, own string, volumes ...string) *store {
+	t.Helper()
+	mounts := "22 1 0:20 / / rw - overlay o rw\n"
+	for _, volume := range volumes {
+		at, err := filepath.EvalSymlinks(filepath.Dir(volume))
+		require.NoError(t, err)
+		mounts += "23 22 8:1 /v " + strings.ReplaceAll(filepath.Join(at, filepath.Base(volume)), " ", `\040`) + " rw - ext4 /d rw\n"
+	}
+	s := newStore(own)
+	s.mounts = filepath.Join(t.TempDir(), "mountinfo")
+	require.NoError(t, os.WriteFile(s.mounts, []byte(mounts), 0o600))
+	return s
+}
+
 func textOf(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -90,7 +105,7 @@ func TestWhatIsNotTaken(t *testing.T) {
 
 func TestFilesAreAppliedKeptAndRestored(t *testing.T) {
 	own, app := t.TempDir(), filepath.Join(t.TempDir(), "app")
-	s := newStore(own)
+	s := storeWith(t, own)
 	require.NoError(t, s.stage(stream(t, entry{name: "./lib/", kind: tar.TypeDir}, entry{name: "./lib/x.py", text: "x"}, entry{name: "run", text: "y"}), app, nil))
 	require.NoDirExists(t, app)
 	require.NoError(t, s.apply())
@@ -108,7 +123,7 @@ func TestFilesAreAppliedKeptAndRestored(t *testing.T) {
 
 	// The next container has the files of its image.
 	require.NoError(t, os.RemoveAll(app))
-	dirs, err := Restore(own)
+	dirs, err := s.restore()
 	require.NoError(t, err)
 	require.Equal(t, []string{app}, dirs)
 	require.Equal(t, "new", textOf(t, filepath.Join(app, "lib", "x.py")))
@@ -122,7 +137,7 @@ func TestFilesAreAppliedKeptAndRestored(t *testing.T) {
 // A developer makes a folder of a file, and a file of a folder, and the reverse.
 func TestAFileBecomesAFolderAndAFolderAFile(t *testing.T) {
 	own, app := t.TempDir(), t.TempDir()
-	s := newStore(own)
+	s := storeWith(t, own)
 	inFolders := []entry{{name: "conf/deep/a", text: "a"}, {name: "conf/b", text: "b"}, {name: "model", text: "m"}}
 	inFiles := []entry{{name: "conf", text: "c"}, {name: "model/deep/x", text: "x"}}
 	image := func() {
@@ -130,7 +145,6 @@ func TestAFileBecomesAFolderAndAFolderAFile(t *testing.T) {
 		for _, e := range inFolders {
 			require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(app, e.name)), 0o755))
 			require.NoError(t, os.WriteFile(filepath.Join(app, e.name), nil, 0o600))
-			require.NoError(t, os.Chtimes(filepath.Join(app, e.name), time.Time{}, time.Now().Add(-time.Hour))) // it was built before
 		}
 	}
 	send := func(entries, deleted []entry) {
@@ -145,7 +159,7 @@ func TestAFileBecomesAFolderAndAFolderAFile(t *testing.T) {
 				require.Equal(t, e.text, textOf(t, filepath.Join(app, e.name)))
 			}
 			image()
-			_, err := Restore(own)
+			_, err := s.restore()
 			require.NoError(t, err)
 		}
 	}
@@ -160,10 +174,45 @@ func TestAFileBecomesAFolderAndAFolderAFile(t *testing.T) {
 	send(inFolders, nil) // another call of the developer's, who does not know what the first has brought
 }
 
+// A developer may have deleted in the pod what stood in the way, as the message asks for. The next container has it again, of its image.
+func TestWhatStoodInTheWayInTheImageGivesWayInTheNextContainer(t *testing.T) {
+	own, app := t.TempDir(), t.TempDir()
+	image := func() {
+		for _, name := range []string{"conf", "model/deep/x"} {
+			file := filepath.Join(app, name)
+			require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+			require.NoError(t, os.WriteFile(file, []byte("image"), 0o600))
+		}
+	}
+	image()
+	s := storeWith(t, own)
+	sends := func() io.Reader { return stream(t, entry{name: "conf/a", text: "a"}, entry{name: "model", text: "m"}) }
+	require.ErrorContains(t, s.stage(sends(), app, nil), "Delete it there")
+	require.NoError(t, errors.Join(os.Remove(filepath.Join(app, "conf")), os.RemoveAll(filepath.Join(app, "model"))))
+	require.NoError(t, s.stage(sends(), app, nil))
+	require.NoError(t, s.apply())
+	for range 2 {
+		require.NoError(t, os.RemoveAll(app))
+		image()
+		_, err := s.restore()
+		require.NoError(t, err)
+		require.Equal(t, "a", textOf(t, filepath.Join(app, "conf", "a")))
+		require.Equal(t, "m", textOf(t, filepath.Join(app, "model")))
+	}
+
+	// On a volume it may be the work of code since.
+	require.NoError(t, os.RemoveAll(filepath.Join(app, "conf")))
+	conf := filepath.Join(app, "conf")
+	require.NoError(t, os.WriteFile(conf, []byte("of hours"), 0o600))
+	_, err := storeWith(t, own, app).restore()
+	require.ErrorContains(t, err, "conf is no folder")
+	require.Equal(t, "of hours", textOf(t, conf))
+}
+
 // What the code has written into a folder since it was looked at stays.
 func TestAFolderWithOtherFilesDoesNotBecomeAFile(t *testing.T) {
 	own, app := t.TempDir(), t.TempDir()
-	s := newStore(own)
+	s := storeWith(t, own)
 	require.NoError(t, s.stage(stream(t, entry{name: "out/a", text: "a"}), app, nil))
 	require.NoError(t, s.apply())
 	require.NoError(t, s.stage(stream(t, entry{name: "out", text: "new"}), app, []string{"out/a"}))
@@ -177,7 +226,7 @@ func TestAFolderWithOtherFilesDoesNotBecomeAFile(t *testing.T) {
 func TestAllFilesAreReplacedOrNone(t *testing.T) {
 	own, app := t.TempDir(), t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(app, "a"), []byte("old"), 0o600))
-	s := newStore(own)
+	s := storeWith(t, own)
 	require.NoError(t, s.stage(stream(t, entry{name: "a", text: "new"}, entry{name: "lib/x", text: "x"}), app, nil))
 	require.NoError(t, os.Symlink(t.TempDir(), filepath.Join(app, "lib")))
 	require.ErrorContains(t, s.apply(), "write "+app+"/lib/x: ")
@@ -185,7 +234,7 @@ func TestAllFilesAreReplacedOrNone(t *testing.T) {
 	left, err := os.ReadDir(app)
 	require.NoError(t, err)
 	require.Len(t, left, 2, "no trace is left: %v", left)
-	dirs, err := Restore(own)
+	dirs, err := s.restore()
 	require.NoError(t, err)
 	require.Empty(t, dirs, "nothing was kept")
 }
@@ -195,11 +244,7 @@ func TestAMountIsNotReplaced(t *testing.T) {
 	app := filepath.Join(t.TempDir(), "my app")
 	require.NoError(t, os.MkdirAll(filepath.Join(app, "conf"), 0o755))
 	require.NoError(t, os.Symlink("conf", filepath.Join(app, "linked")))
-	at, err := filepath.EvalSymlinks(app)
-	require.NoError(t, err)
-	s := newStore(t.TempDir())
-	s.mounts = filepath.Join(t.TempDir(), "mountinfo")
-	require.NoError(t, os.WriteFile(s.mounts, []byte("22 1 0:20 / / rw - overlay o rw\n23 22 8:1 /v/c "+strings.ReplaceAll(at, " ", `\040`)+"/conf/c.yaml ro - ext4 /d rw\n"), 0o600))
+	s := storeWith(t, t.TempDir(), filepath.Join(app, "conf", "c.yaml"))
 	for _, file := range []string{"conf/c.yaml", "linked/c.yaml"} {
 		want := filepath.Join(app, file) + " cannot be replaced: something is mounted on it"
 		require.ErrorContains(t, s.stage(stream(t, entry{name: file}), app, nil), want)
@@ -215,10 +260,9 @@ func TestADeletedFileDoesNotComeBackWithTheImage(t *testing.T) {
 	own, app := t.TempDir(), t.TempDir()
 	image := func() {
 		require.NoError(t, os.WriteFile(filepath.Join(app, "old.py"), []byte("image"), 0o600))
-		require.NoError(t, os.Chtimes(filepath.Join(app, "old.py"), time.Time{}, time.Now().Add(-time.Hour))) // it was built before
 	}
 	image()
-	s := newStore(own)
+	s := storeWith(t, own)
 	require.NoError(t, s.stage(stream(t, entry{name: "old.py", text: "x"}, entry{name: "new.py", text: "y"}), app, nil))
 	require.NoError(t, s.apply())
 	require.NoError(t, s.stage(stream(t), app, []string{"old.py"}))
@@ -226,33 +270,42 @@ func TestADeletedFileDoesNotComeBackWithTheImage(t *testing.T) {
 	require.NoError(t, s.stage(stream(t, entry{name: "new.py", text: "z"}), app, nil))
 	require.NoError(t, s.apply())
 	image()
-	_, err := Restore(own)
+	_, err := s.restore()
 	require.NoError(t, err)
 	require.NoFileExists(t, filepath.Join(app, "old.py"))
 
 	require.NoError(t, s.stage(stream(t, entry{name: "old.py", text: "again"}), app, nil))
 	require.NoError(t, s.apply())
-	_, err = Restore(own)
+	_, err = s.restore()
 	require.NoError(t, err)
 	require.Equal(t, "again", textOf(t, filepath.Join(app, "old.py")))
 }
 
-// On a volume files outlast the container. One that code has written since a developer has deleted another of that name is not the image's.
-func TestAFileThatCodeWritesAnewIsNotDeletedByTheNextContainer(t *testing.T) {
-	own, volume := t.TempDir(), t.TempDir()
-	s := newStore(own)
-	require.NoError(t, s.stage(stream(t, entry{name: "result.json", text: "x"}), volume, nil))
+// On a volume files outlast the container. What code has written there is not the image's, though it has the name of a file that a developer has sent
+// or deleted. It may be older, as a copy is that keeps the time.
+func TestWhatCodeHasWrittenOnAVolumeStaysInTheNextContainer(t *testing.T) {
+	own, app := t.TempDir(), t.TempDir()
+	volume := filepath.Join(app, "out")
+	require.NoError(t, os.Mkdir(volume, 0o755))
+	s := storeWith(t, own, volume)
+	require.NoError(t, s.stage(stream(t, entry{name: "out/result.json", text: "x"}, entry{name: "result.json", text: "x"}), app, nil))
 	require.NoError(t, s.apply())
-	require.NoError(t, s.stage(stream(t), volume, []string{"result.json"}))
+	require.NoError(t, s.stage(stream(t), app, []string{"out/result.json", "result.json"}))
 	require.NoError(t, s.apply())
-	result := filepath.Join(volume, "result.json")
-	require.NoError(t, os.WriteFile(result, []byte("of hours"), 0o600))
-	require.NoError(t, os.Chtimes(result, time.Time{}, time.Now().Add(time.Second)))
-	require.NoError(t, s.stage(stream(t, entry{name: "train.py", text: "y"}), volume, nil))
+	for _, result := range []string{filepath.Join(volume, "result.json"), filepath.Join(app, "result.json")} {
+		require.NoError(t, os.WriteFile(result, []byte("of hours"), 0o600))
+		require.NoError(t, os.Chtimes(result, time.Time{}, time.Now().Add(-time.Hour)))
+	}
+	require.NoError(t, s.stage(stream(t, entry{name: "out/state", text: "y"}, entry{name: "out/lost", text: "z"}), app, nil))
 	require.NoError(t, s.apply())
-	_, err := Restore(own)
+	require.NoError(t, os.WriteFile(filepath.Join(volume, "state"), []byte("of hours, too"), 0o600))
+	require.NoError(t, os.Remove(filepath.Join(volume, "lost")))
+	_, err := s.restore()
 	require.NoError(t, err)
-	require.Equal(t, "of hours", textOf(t, result))
+	require.Equal(t, "of hours", textOf(t, filepath.Join(volume, "result.json")))
+	require.Equal(t, "of hours, too", textOf(t, filepath.Join(volume, "state")))
+	require.Equal(t, "z", textOf(t, filepath.Join(volume, "lost")))
+	require.NoFileExists(t, filepath.Join(app, "result.json"), "the image has it")
 }
 
 // One file may have been brought by itself, and later with its folder.
@@ -260,7 +313,7 @@ func TestOfTwoFoldersTheLastThatCameHolds(t *testing.T) {
 	for _, dirs := range [][2]string{{"lib", "."}, {".", "lib"}} {
 		own, app := t.TempDir(), t.TempDir()
 		send := func(dir, text string, deleted ...string) {
-			s := newStore(own)
+			s := storeWith(t, own)
 			at, err := filepath.Rel(dir, "lib/x.py")
 			require.NoError(t, err)
 			sent := stream(t)
@@ -276,7 +329,7 @@ func TestOfTwoFoldersTheLastThatCameHolds(t *testing.T) {
 		}
 		restored := func() string {
 			require.NoError(t, os.RemoveAll(app))
-			_, err := Restore(own)
+			_, err := storeWith(t, own).restore()
 			require.NoError(t, err)
 			text, _ := os.ReadFile(filepath.Join(app, "lib", "x.py"))
 			return string(text)
@@ -300,7 +353,7 @@ func TestAPodKeepsABoundedNumberOfBytes(t *testing.T) {
 	require.NoError(t, os.MkdirAll(kept, 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(kept, "big"), nil, 0o600))
 	require.NoError(t, os.Truncate(filepath.Join(kept, "big"), MaxBytes)) // a hole: it takes no room
-	s := newStore(own)
+	s := storeWith(t, own)
 	require.ErrorContains(t, s.stage(stream(t, entry{name: "x", text: "x"}), app, nil), "with those that were sent before")
 	require.NoError(t, s.stage(stream(t, entry{name: "big", text: "small"}), "/other", nil), "it is replaced")
 }
@@ -323,4 +376,30 @@ func TestReplicasThatShareAFolderDeleteInIt(t *testing.T) {
 	all.Wait()
 	require.NoError(t, errors.Join(failed...))
 	require.NoFileExists(t, filepath.Join(app, names[0]))
+}
+
+// Where a file becomes a folder, and a folder a file, they meet in each other's way.
+func TestReplicasThatShareAFolderMakeWayInIt(t *testing.T) {
+	for range 8 {
+		app := t.TempDir()
+		require.NoError(t, os.MkdirAll(filepath.Join(app, "model", "deep"), 0o755))
+		for _, file := range []string{"conf", "model/deep/x", "model/y"} {
+			require.NoError(t, os.WriteFile(filepath.Join(app, file), nil, 0o600))
+		}
+		stores, failed := make([]*store, 8), make([]error, 8)
+		for i := range stores {
+			stores[i] = storeWith(t, t.TempDir())
+			sent := stream(t, entry{name: "conf/a", text: "a"}, entry{name: "conf/deep/b", text: "b"}, entry{name: "model", text: "m"})
+			require.NoError(t, stores[i].stage(sent, app, []string{"conf", "model/deep/x", "model/y"}))
+		}
+		var all sync.WaitGroup
+		for i, s := range stores {
+			all.Go(func() { failed[i] = s.apply() })
+		}
+		all.Wait()
+		require.NoError(t, errors.Join(failed...))
+		for file, text := range map[string]string{"conf/a": "a", "conf/deep/b": "b", "model": "m"} {
+			require.Equal(t, text, textOf(t, filepath.Join(app, file)))
+		}
+	}
 }
