@@ -49,7 +49,8 @@ func (p *planning) correctedNode() (before, now ledger.NodeFailure) {
 	}
 }
 
-// countedFor returns what a first failure counts for; zero if it follows from another replica's end, or its end counts for no node or is of another incident.
+// countedFor returns what a first failure counts for. It is zero if the failure follows from another replica's end, if its end counts for no node, or
+// if it is of another incident.
 func (p *planning) countedFor(f *v1beta1.FirstFailure) (counted ledger.NodeFailure) {
 	isNone := func(e *end) bool { return !p.mayBeOfNode(e) || p.incident.NumberOf(f.Pod) != p.incident.Number() }
 	if f.Follows != "" || slices.ContainsFunc(p.recorded.ended, func(e *end) bool { return e.pod.Name == f.Pod && isNone(e) }) {
