@@ -5,14 +5,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/clock"
 	"sigs.k8s.io/yaml"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
@@ -27,20 +25,11 @@ func (c *cluster) uidsOf(job *v1beta1.GenericJob) map[string]types.UID {
 	return uids
 }
 
-// slowClock goes at a twentieth of the machine's pace. By it an operator on a busy machine undoes an edit in time: it has ten seconds.
-type slowClock struct{ began time.Time }
-
-func newSlowClock() slowClock { return slowClock{clock.RealClock{}.Now()} }
-
-func (s slowClock) Now() time.Time { return s.began.Add(clock.RealClock{}.Since(s.began) / 20) }
-
-func (s slowClock) Since(t time.Time) time.Duration { return s.Now().Sub(t) }
-
 // Its owner has the edit undone. If it acted before that, all pods would be stopped and made again, and no limit would count it.
 func TestAnEditOfAGenericJobThatATrainingJobOwnsIsUndoneBeforeItActs(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
-	c.operate(operation{clock: newSlowClock()})
+	c.operate(operation{})
 	job := c.train("owned", chiefAndTwo)
 	gj := c.awaitGenericJob(job)
 	c.until("all run", func() bool { return c.training("owned").Status.Running == "3/3" })
@@ -85,10 +74,10 @@ func TestAGenericJobOfAnEarlierVersionIsProtectedToo(t *testing.T) {
 	stop()
 	c.until("nothing says what was compiled", func() bool {
 		have := c.job("earlier")
-		have.Annotations = nil
+		delete(have.Annotations, v1beta1.AnnotationCompiledGeneration)
 		return c.Update(c.ctx, have) == nil
 	})
-	c.operate(operation{clock: newSlowClock()})
+	c.operate(operation{})
 	c.until("it is annotated", func() bool { return c.job("earlier").Annotations[v1beta1.AnnotationCompiledGeneration] == "1" })
 	before := c.uidsOf(gj)
 	c.edit("earlier", func(s *v1beta1.GenericJobSpec) {
@@ -135,7 +124,7 @@ func TestAGenericJobOfAnEarlierVersionGoesOnWhereItsAnnotationIsRefused(t *testi
 			stop()
 			c.until("nothing says what was compiled", func() bool {
 				have := c.job(name)
-				have.Annotations = nil
+				delete(have.Annotations, v1beta1.AnnotationCompiledGeneration)
 				return c.Update(c.ctx, have) == nil
 			})
 			n := &network{code: code}

@@ -13,9 +13,9 @@ import (
 // came earlier stays final: what one reconcile sees together has the same result as what several see one by one. If a rule fails the job by an end
 // of that second, that end stays final, too.
 //
-// It decides about copies. What joinCountedHang changes is in allowed and final, and not in ended. There an end in a counted hang is still a failure, and
+// It judges copies. What joinCountedHang changes is in pending and final, and not in ended. There an end in a counted hang is still a failure, and
 // may be the first one.
-func applyLimits(draft ledger.Draft, ended []*end, h hang) (allowed, final []end) {
+func applyLimits(draft ledger.Draft, ended []*end, h hang) (pending, final []end) {
 	budget := draft.SharedRestartsLeft()
 	for _, judged := range ended {
 		e := *judged
@@ -26,41 +26,30 @@ func applyLimits(draft ledger.Draft, ended []*end, h hang) (allowed, final []end
 			final = append(final, e)
 			continue
 		}
-		allowed = append(allowed, e)
+		pending = append(pending, e)
 		h.noteIfHang(&e)
 		if e.isCounted() && budget > 0 {
 			budget--
 		}
 	}
-	if draft.RestartsTogether() && len(allowed) > 0 {
-		return restartTogether(allowed, final)
+	if draft.RestartsTogether() && len(pending) > 0 {
+		return restartTogether(pending, final)
 	}
-	return allowed, final
+	return pending, final
 }
 
 // restartTogether returns the one restart of all replicas, and the ends that stay final despite it.
-func restartTogether(allowed, final []end) (restart, staysFinal []end) {
-	first := slices.IndexFunc(allowed, func(e end) bool { return e.isCounted() || e.countsAs == ledger.Excepted })
+func restartTogether(pending, final []end) (one, left []end) {
+	first := slices.IndexFunc(pending, func(e end) bool { return e.isCounted() || e.countsAs == ledger.Excepted })
 	if first < 0 {
-		first = firstDisruption(allowed)
-		return allowed[first : first+1], final
+		first = max(0, slices.IndexFunc(pending, func(e end) bool { return !e.isExcused })) // this one says what really happened
+		return pending[first : first+1], final
 	}
-	staysFinal = slices.DeleteFunc(final, func(e end) bool {
-		later := byEnd(e.pod, allowed[first].pod)
+	left = slices.DeleteFunc(final, func(e end) bool {
+		later := byEnd(e.pod, pending[first].pod)
 		return later > 0 || later == 0 && !e.failsJob()
 	})
-	return allowed[first : first+1], staysFinal
-}
-
-// firstDisruption returns the index of the disruption that restarts all. It is one that is not excused, if there is any: that says what really
-// happened. The disruption of an auxiliary replica is the last choice, because it restarts that one alone. What is excused because of it would be
-// counted later.
-func firstDisruption(allowed []end) int {
-	restartsAll := func(e end) bool { return !e.account.Auxiliary }
-	if i := slices.IndexFunc(allowed, func(e end) bool { return restartsAll(e) && !e.isExcused }); i >= 0 {
-		return i
-	}
-	return max(0, slices.IndexFunc(allowed, restartsAll))
+	return pending[first : first+1], left
 }
 
 // failForGood writes into the ledger that replicas are not run again, and returns their failures.

@@ -2,10 +2,8 @@ package simulator
 
 import (
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
@@ -82,17 +80,13 @@ func (l *Life) isOnBadNode(p *corev1.Pod) bool {
 	return l.trouble && job != nil && job.Spec.AvoidNodes != nil && l.bad != "" && p.Spec.NodeName == l.bad
 }
 
-// noteOnNode notes that something ended on the node of a pod, and when its code had begun.
+// noteOnNode notes that something ended on the node of a pod.
 func (t *truth) noteOnNode(p *corev1.Pod, uid types.UID) {
 	r := t.recordOf(uid)
 	if r.onNode == nil {
-		r.onNode = map[string][]time.Time{}
+		r.onNode = map[string]int{}
 	}
-	began := p.CreationTimestamp.Time
-	if list := p.Status.ContainerStatuses; len(list) > 0 && list[0].State.Running != nil {
-		began = list[0].State.Running.StartedAt.Time
-	}
-	r.onNode[p.Spec.NodeName] = append(r.onNode[p.Spec.NodeName], began)
+	r.onNode[p.Spec.NodeName]++
 }
 
 // keepsOff checks that a new pod avoids all nodes that its job avoids.
@@ -122,7 +116,7 @@ func (t *truth) nodesWritten(was, is *v1beta1.GenericJob) {
 	t.leftWritten(was, is, bad, lost)
 	t.faultsWritten(is)
 	for _, n := range s.NodeFailures {
-		if ends := len(t.recordOf(is.UID).onNode[n.Node]) + t.life.losses[n.Node]; len(n.Times) > ends {
+		if ends := t.recordOf(is.UID).onNode[n.Node] + t.life.losses[n.Node]; len(n.Times) > ends {
 			t.violated("a node is avoided for nothing", "%d failures speak against node %s, and %d ends were there", len(n.Times), n.Node, ends)
 		}
 		if len(n.Times) >= int(leastFailures(policy)) && bad+lost == 0 {
@@ -145,40 +139,23 @@ func avoidedBy(s *v1beta1.GenericJobStatus) (bad, lost int) {
 
 // blamesWritten checks that one crash counts for one node.
 func (t *truth) blamesWritten(was, is *v1beta1.GenericJob) {
-	var gained []blame
+	gained := 0
 	for _, n := range is.Status.NodeFailures {
-		var had []metav1.Time
+		had := 0
 		for _, o := range was.Status.NodeFailures {
 			if o.Node == n.Node {
-				had = o.Times
+				had = len(o.Times)
 			}
 		}
-		if n.Reason == v1beta1.AvoidFailed && len(n.Times) > len(had) {
-			isNew := func(at metav1.Time) bool {
-				return !slices.ContainsFunc(had, func(h metav1.Time) bool { return h.Equal(&at) })
+		if n.Reason == v1beta1.AvoidFailed {
+			if len(n.Times) > had {
+				gained++
 			}
-			gained = append(gained, blame{n.Node, n.Times[max(0, slices.IndexFunc(n.Times, isNew))].Time})
 		}
 	}
-	slices.SortFunc(gained, func(a, b blame) int { return a.at.Compare(b.at) })
-	for i, b := range gained[min(1, len(gained)):] {
-		if !t.isOfOtherCrash(is.UID, gained[i].at, b) {
-			t.violated("one crash counts for several nodes", "%v, and had been %v", is.Status.NodeFailures, was.Status.NodeFailures)
-		}
+	if gained > 1 {
+		t.violated("one crash counts for several nodes", "%v, and had been %v", is.Status.NodeFailures, was.Status.NodeFailures)
 	}
-}
-
-// blame is a failure that counts for a node.
-type blame struct {
-	node string
-	at   time.Time
-}
-
-// isOfOtherCrash reports whether a failure came more than a minute after another, or may be of code that began after that. An operator that was down
-// sees both at once.
-func (t *truth) isOfOtherCrash(job types.UID, before time.Time, b blame) bool {
-	return b.at.Sub(before) > time.Minute ||
-		slices.ContainsFunc(t.recordOf(job).onNode[b.node], func(began time.Time) bool { return began.After(before) })
 }
 
 func mostAvoided(p *v1beta1.AvoidNodes) int32 {

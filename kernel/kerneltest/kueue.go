@@ -19,12 +19,9 @@ var Flavor = &unstructured.Unstructured{Object: map[string]any{
 
 // Kueue is what a reconcile sees of Kueue.
 func (c *Cluster) Kueue() kernel.Kueue {
-	k := kernel.Kueue{Priority: new(int32(7)), FlavorForbidden: c.FlavorForbidden, Flavors: map[string]*unstructured.Unstructured{}}
+	k := kernel.Kueue{Priority: new(int32(7))}
 	if !c.NoFlavor {
-		k.Flavors["spot"] = Flavor
-	}
-	if c.Also != "" {
-		k.Flavors[c.Also] = Flavor
+		k.Flavors = map[string]*unstructured.Unstructured{"spot": Flavor}
 	}
 	if c.Workload != nil {
 		k.Workload = c.Workload.DeepCopy()

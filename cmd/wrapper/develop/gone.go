@@ -6,53 +6,55 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 )
 
-// goneFrom returns the files of a folder that were deleted, and have not come back. The image may have them: then the next container has to delete
-// them anew.
-func (s *store) goneFrom(dir string) (gone map[string]bool, err error) {
+// goneFrom are the files of a folder that were deleted, and have not come back. The image may have them: then the next container has to delete them
+// anew.
+func (s *store) goneFrom(dir string) (files []string, err error) {
 	text, err := os.ReadFile(filepath.Join(s.gone, name(dir)))
 	if errors.Is(err, fs.ErrNotExist) {
-		return map[string]bool{}, nil
+		return nil, nil
 	}
 	if err == nil {
-		err = json.Unmarshal(text, &gone)
+		err = json.Unmarshal(text, &files)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read which files were deleted in %s: %w", dir, err)
 	}
-	return gone, nil
+	return files, nil
 }
 
-// goneAfterApply returns those once the files that were sent are applied.
-func (s *store) goneAfterApply() (map[string]bool, error) {
-	gone, err := s.goneFrom(s.dir)
+// goneAfterApply are those once the files that were sent are applied.
+func (s *store) goneAfterApply() ([]string, error) {
+	files, err := s.goneFrom(s.dir)
 	if err != nil {
 		return nil, err
 	}
-	for _, file := range s.deleted {
-		gone[filepath.Clean(file)] = true
+	set := map[string]bool{}
+	for _, file := range slices.Concat(files, s.deleted) {
+		set[filepath.Clean(file)] = true
 	}
 	for _, file := range s.files {
-		delete(gone, file)
+		delete(set, file)
 	}
-	return gone, nil
+	return slices.Sorted(maps.Keys(set)), nil
 }
 
 // noteGone keeps which files are deleted.
 func (s *store) noteGone() error {
-	gone, err := s.goneAfterApply()
+	files, err := s.goneAfterApply()
 	if err != nil {
 		return err
 	}
-	return s.keepGone(s.dir, gone)
+	return s.keepGone(s.dir, files)
 }
 
-func (s *store) keepGone(dir string, gone map[string]bool) error {
-	text, err := json.Marshal(gone)
+func (s *store) keepGone(dir string, files []string) error {
+	text, err := json.Marshal(files)
 	if err != nil {
 		return fmt.Errorf("keep which files were deleted in %s: %w", dir, err)
 	}
@@ -79,9 +81,7 @@ func (s *store) dropCovered() error {
 		if err != nil {
 			return err
 		}
-		for _, file := range same {
-			delete(gone, file)
-		}
+		gone = slices.DeleteFunc(gone, func(file string) bool { return slices.Contains(same, file) })
 		if err := errors.Join(remove(filepath.Join(s.kept, name(dir)), same), s.keepGone(dir, gone)); err != nil {
 			return err
 		}
