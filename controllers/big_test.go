@@ -175,7 +175,8 @@ func TestAnUpdateOfALargeGenericJobKeepsWhatOthersHavePutOnIt(t *testing.T) {
 	})
 	job = c.awaitPhase("large", v1beta1.JobPaused)
 	require.Equal(t, "1", job.Labels["theirs"])
-	require.Equal(t, map[string]string{"theirs": "2", v1beta1.AnnotationCompiledGeneration: "2"}, job.Annotations)
+	require.Equal(t, "2", job.Annotations["theirs"])
+	require.Equal(t, "2", job.Annotations[v1beta1.AnnotationCompiledGeneration])
 	env := job.Spec.ReplicaSpecs[0].Template.Spec.Containers[0].Env
 	require.Contains(t, env, corev1.EnvVar{Name: "DATA", Value: data})
 	c.awaitTraining("large", v1beta1.JobPaused)

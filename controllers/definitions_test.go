@@ -198,6 +198,7 @@ func TestADefinitionComesIsEditedAndGoesWhileTheOperatorRuns(t *testing.T) {
 	require.True(t, metav1.IsControlledBy(c.awaitPhase("old", v1beta1.JobRunning), old))
 	c.finish(c.job("old"), "process-0", 0)
 	c.awaitPhase("old", v1beta1.JobSucceeded)
+	c.awaitEvent(old, "Normal "+v1beta1.ReasonSucceeded, "")
 	require.Error(t, c.Get(c.ctx, client.ObjectKey{Namespace: c.ns, Name: "unserved"}, &v1beta1.GenericJob{}))
 
 	c.define("life", kind)

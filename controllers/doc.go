@@ -1,7 +1,7 @@
 // Package controllers sets up the operator: NewScheme, CacheOptions, SetUp. Each reconciler has a package, and looks down on what serves it.
 //
 //	controllers    sets up the others; says when the caches are full (Ready); reads jobs for the metrics
-//	definitions    TrainingFrameworks: judges them, starts and stops their kinds
+//	definitions    TrainingFrameworks: checks them, starts and stops their kinds
 //	training       training jobs of all kinds: compiles each to a GenericJob, and mirrors that one's status
 //	jobs           GenericJobs: pods, status, restarts. kernel.Plan decides
 //	dependents     TensorBoards and autoscalers of training jobs

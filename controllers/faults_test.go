@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -114,18 +115,12 @@ func TestARestartOfTheOperatorLosesNothing(t *testing.T) {
 	c.submit("stubborn", fmt.Sprintf("service: {}\nreplicaSpecs: [{type: worker, replicas: %d, template: POD, restartPolicy: {limit: %d}}]", replicas, failures))
 	finished := func() bool { return c.job("stubborn").Status.CompletionTime != nil }
 	for i := 0; !finished(); i++ {
-		n, writes, crashed := &network{}, 0, false
-		n.breakWhere(func(call) bool { // a crash: after so many calls none gets through
-			writes++
-			crashed = crashed || writes > 1+i%5
-			return crashed
-		})
+		n := &network{}
+		var writes atomic.Int32
+		most := int32(1 + i%5)
+		n.breakWhere(func(call) bool { return writes.Add(1) > most }) // a crash: after so many calls none gets through
 		stop := c.operate(operation{network: n})
-		c.until("a crash, or the end", func() bool {
-			n.mu.Lock()
-			defer n.mu.Unlock()
-			return crashed || finished()
-		})
+		c.until("a crash, or the end", func() bool { return writes.Load() > most || finished() })
 		stop()
 	}
 	c.operate(operation{})

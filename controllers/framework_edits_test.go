@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -40,9 +42,7 @@ func TestAnEditThatSlipsThroughWaits(t *testing.T) {
 	job := c.train("slip", chiefAndTwo)
 	c.until("all run", func() bool { return c.training("slip").Status.Running == "3/3" }) // a job that waits creates nothing
 	stop()
-	have := c.training("slip")
-	have.Status.Phase = v1beta1.JobPaused
-	require.NoError(t, c.Status().Update(c.ctx, have))
+	c.show("slip", v1beta1.JobPaused)
 	c.editTraining("slip", func(j *v1beta1.TensorFlowTrainingJob) { j.Spec.ReplicaSpecs[1].Replicas = ptr.To[int32](1) })
 	c.operate(operation{})
 	told := c.awaitBlocked("slip", v1beta1.ReasonInvalidSpec)
@@ -51,6 +51,66 @@ func TestAnEditThatSlipsThroughWaits(t *testing.T) {
 	gj := c.awaitGenericJob(job)
 	require.EqualValues(t, 2, *gj.Spec.ReplicaSpecs[1].Replicas, "TF_CONFIG names both workers until it can be changed")
 	require.Len(t, c.pods(gj), 3)
+}
+
+// Somebody scales the GenericJob meanwhile: what is compiled now has another number, too, which waits. The job keeps the number that it runs with.
+func TestAScaleOfAGenericJobIsUndoneWhileAnEditOfItsTrainingJobWaits(t *testing.T) {
+	for name, scale := range map[string]func(*cluster, *v1beta1.GenericJob){
+		"of a type": func(c *cluster, gj *v1beta1.GenericJob) {
+			c.edit(gj.Name, func(s *v1beta1.GenericJobSpec) { s.ReplicaSpecs[0].Replicas = ptr.To[int32](4) })
+		},
+		"of the job": func(c *cluster, gj *v1beta1.GenericJob) {
+			body := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: 4}}
+			require.NoError(c.t, c.SubResource("scale").Update(c.ctx, gj, client.WithSubResourceBody(body)))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newCluster(t)
+			stop := c.operate(operation{})
+			gj := c.awaitGenericJob(c.train("kept", "replicaSpecs: [{type: worker, replicas: 2, template: POD}]"))
+			c.until("all run", func() bool { return c.training("kept").Status.Running == "2/2" })
+			before := c.uidsOf(gj)
+			stop()
+			c.show("kept", v1beta1.JobPaused)
+			c.editTraining("kept", func(j *v1beta1.TensorFlowTrainingJob) { j.Spec.ReplicaSpecs[0].Replicas = ptr.To[int32](3) })
+			c.operate(operation{})
+			c.awaitBlocked("kept", v1beta1.ReasonInvalidSpec)
+			spec := c.job("kept").Spec
+			scale(c, c.job("kept"))
+			c.await("kept", func(j *v1beta1.GenericJob) bool { return j.Generation == 3 && j.Status.ObservedGeneration == 3 })
+			require.True(t, c.quietlyEqual("kept", spec))
+			require.Equal(t, before, c.uidsOf(gj))
+			c.awaitEvent(gj, "Warning FieldIgnored", "Edit TensorFlowTrainingJob kept instead")
+		})
+	}
+}
+
+// TestAPauseWaitsForNoConfigMap: the ConfigMap is for what waits for the pause.
+func TestAPauseWaitsForNoConfigMap(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	stop := c.operate(operation{})
+	c.train("wider", "replicaSpecs: [{type: worker, replicas: 2, template: POD}]")
+	c.until("all run", func() bool { return c.training("wider").Status.Running == "2/2" })
+	stop()
+	c.quota("count/configmaps", &corev1.ConfigMap{})
+	c.show("wider", v1beta1.JobPaused)
+	c.editTraining("wider", func(j *v1beta1.TensorFlowTrainingJob) {
+		j.Spec.RunMode = &v1beta1.RunMode{Pause: &v1beta1.PauseMode{Enable: true}}
+		j.Spec.ReplicaSpecs[0].Replicas = ptr.To[int32](65)
+	})
+	c.operate(operation{})
+	c.awaitPhase("wider", v1beta1.JobPaused)
+	require.Contains(t, c.awaitBlocked("wider", v1beta1.ReasonCreateFailed).Message, "exceeded quota", "now it needs the ConfigMap")
+}
+
+// show writes a phase into the status of a training job, as an operator with an old view does.
+func (c *cluster) show(name string, phase v1beta1.JobPhase) {
+	c.t.Helper()
+	have := c.training(name)
+	have.Status.Phase = phase
+	require.NoError(c.t, c.Status().Update(c.ctx, have))
 }
 
 func TestAJobThatCannotBeCompiledFailsAndSaysWhy(t *testing.T) {

@@ -22,6 +22,7 @@ import (
 	"github.com/genericjob/genericjob/controllers/compact"
 	"github.com/genericjob/genericjob/controllers/definitions"
 	"github.com/genericjob/genericjob/controllers/metrics"
+	"github.com/genericjob/genericjob/translators/definition"
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
@@ -36,7 +37,9 @@ type jobReader struct {
 	elected <-chan struct{}
 	served  map[schema.GroupVersionKind]framework.Registration
 	kinds   []schema.GroupVersionKind // of served, in order
-	defined func() []definitions.Kind // the kinds of definitions
+	// hasDefinitions says that TrainingFrameworks are served. Defined are their kinds of which all jobs are known.
+	hasDefinitions bool
+	defined        func() []definitions.Kind
 }
 
 func newJobReader(ctx context.Context, mgr ctrl.Manager, frameworks []framework.Registration) (*jobReader, error) {
@@ -92,7 +95,7 @@ func (r *jobReader) each(tell func(metrics.Job)) bool {
 	compiled := map[types.UID]*v1beta1.GenericJob{} // by who controls it
 	err := r.list(ctx, calls.GVKGenericJob, func(o client.Object) {
 		job := o.(*v1beta1.GenericJob)
-		if owner := metav1.GetControllerOf(job); owner != nil && r.serves(owner, more) {
+		if owner := metav1.GetControllerOf(job); owner != nil && r.servesAmong(owner, more) {
 			compiled[owner.UID] = job
 		} else if !compact.IsForeign(job) {
 			tell(jobOf(v1beta1.KindGenericJob, job.Status.Phase, job))
@@ -126,12 +129,32 @@ func (r *jobReader) eachDefinition(tell func(*v1beta1.TrainingFramework)) bool {
 	default:
 		return false
 	}
-	ctx, cancel := context.WithTimeout(r.ctx, askForJobs)
-	defer cancel()
-	return r.list(ctx, v1beta1.GroupVersion.WithKind(v1beta1.KindTrainingFramework), func(o client.Object) { tell(o.(*v1beta1.TrainingFramework)) }) == nil
+	return r.listDefinitions(tell) == nil
 }
 
-func (r *jobReader) serves(owner *metav1.OwnerReference, more []definitions.Kind) bool {
+// listDefinitions calls a function for each definition in the cache.
+func (r *jobReader) listDefinitions(f func(*v1beta1.TrainingFramework)) error {
+	ctx, cancel := context.WithTimeout(r.ctx, askForJobs)
+	defer cancel()
+	return r.list(ctx, v1beta1.GroupVersion.WithKind(v1beta1.KindTrainingFramework), func(o client.Object) { f(o.(*v1beta1.TrainingFramework)) })
+}
+
+// serves reports whether the kind of a training job is served, so that its own reconciler tells of its phases. A definition serves while the cache of
+// its jobs is being filled, too, and until this operator has looked at it for the first time. So its status is asked.
+func (r *jobReader) serves(owner *metav1.OwnerReference) bool {
+	kind := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
+	_, serves := r.served[kind]
+	if serves || !r.hasDefinitions {
+		return serves
+	}
+	err := r.listDefinitions(func(f *v1beta1.TrainingFramework) {
+		isOff := f.DeletionTimestamp != nil || meta.IsStatusConditionFalse(f.Status.Conditions, v1beta1.FrameworkServing)
+		serves = serves || !isOff && definition.KindOf(&f.Spec) == kind
+	})
+	return serves || err != nil // what is not known is not told twice
+}
+
+func (r *jobReader) servesAmong(owner *metav1.OwnerReference, more []definitions.Kind) bool {
 	kind := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
 	if _, ok := r.served[kind]; ok {
 		return true

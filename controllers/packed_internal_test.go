@@ -72,6 +72,32 @@ func TestAJobOfAnotherClusterIsNotCounted(t *testing.T) {
 	}
 }
 
+// TestADefinitionServesWhileItsJobsAreRead: they are told of their phases by their own reconciler, as soon as it knows them. GenericJobs' would tell the
+// same before. An operator that has just started finds what the last one wrote.
+func TestADefinitionServesWhileItsJobsAreRead(t *testing.T) {
+	all := toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, nil)
+	for kind, serving := range map[string]metav1.ConditionStatus{"FilledJob": metav1.ConditionTrue, "FillingJob": metav1.ConditionUnknown, "RefusedJob": metav1.ConditionFalse, "EndingJob": metav1.ConditionTrue} {
+		f := &v1beta1.TrainingFramework{ObjectMeta: metav1.ObjectMeta{Name: kind}, Spec: v1beta1.TrainingFrameworkSpec{Kind: v1beta1.FrameworkKind{Group: "example.com", Version: "v1", Kind: kind}}}
+		f.Status.Conditions = []metav1.Condition{{Type: v1beta1.FrameworkServing, Status: serving}}
+		if kind == "EndingJob" {
+			f.DeletionTimestamp = &metav1.Time{}
+		}
+		require.NoError(t, all.Add(f))
+	}
+	elected := make(chan struct{})
+	close(elected)
+	reader := &jobReader{ctx: t.Context(), cache: oneStore{objects: all}, elected: elected, hasDefinitions: true, defined: func() []definitions.Kind { return nil }}
+	serves := func(kind string) bool {
+		return reader.serves(&metav1.OwnerReference{APIVersion: "example.com/v1", Kind: kind})
+	}
+	for kind, want := range map[string]bool{"FilledJob": true, "FillingJob": true, "RefusedJob": false, "EndingJob": false, "UnknownJob": false} {
+		require.Equal(t, want, serves(kind), kind)
+	}
+	require.False(t, reader.serves(&metav1.OwnerReference{APIVersion: "other.com/v1", Kind: "FilledJob"}), "a kind of the same name")
+	reader.hasDefinitions = false
+	require.False(t, serves("FilledJob"), "this operator serves no definitions")
+}
+
 // TestATrainingJobOfAnotherClusterIsNotCounted, of whatever kind and size, before its end and after it. A kind whose translator knows foreign jobs
 // must be known to compact, too.
 func TestATrainingJobOfAnotherClusterIsNotCounted(t *testing.T) {

@@ -21,7 +21,7 @@ import (
 )
 
 var record = flag.String("record", "",
-	"version whose stored jobs, and sums of CRDs, are kept in testdata/<version>, in place of the last version's: those of this checkout")
+	"version whose stored jobs, and CRDs, are kept in testdata/<version>, in place of the last version's: those of this checkout")
 
 // Between what was stored and this checkout there are a schema and an operator. Neither may refuse a job that runs, start
 // its pods anew, or forget what it has counted. Before the first release the jobs are those that this checkout stores.
@@ -42,9 +42,9 @@ func TestJobsOfTheLastReleaseRunOn(t *testing.T) {
 }
 
 // runOn has the present CRDs and operator take over what the folder of a version holds. stored.yaml has jobs in the middle of their lives
-// and all that belongs to them, as etcd had them. crd.sha256 has the sums of the CRDs under which they were stored.
+// and all that belongs to them, as etcd had them. The CRDs are those under which they were stored.
 func runOn(t *testing.T, folder string) {
-	env, err := testenv.Serve(crdsOf(t, "..", folder))
+	env, err := testenv.Serve(crdsOf(t, folder))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, env.Stop()) })
 	admin, operator, err := connect(env)
@@ -187,10 +187,10 @@ func keep(t *testing.T, version string) {
 	storeJobs(t, folder, metav1.ObjectMeta{Name: "stored"})
 }
 
-// storeJobs writes into a folder what this checkout's operator stores in a namespace, and the sums of the CRDs.
+// storeJobs writes into a folder what this checkout's operator stores in a namespace, and its CRDs.
 func storeJobs(t *testing.T, folder string, namespace metav1.ObjectMeta) {
 	t.Helper()
-	writeSums(t, "..", folder)
+	keepCRDs(t, "..", folder)
 	c := clusterOf(t, apiserver, operator, namespace)
 	stop := c.operate(operation{})
 	liveHalf(c)

@@ -117,7 +117,9 @@ func SetUp(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		newCounts = metrics.NewByNamespace
 	}
 	s := wiring.New(mgr, cmp.Or(o.Concurrency, DefaultConcurrency), o.Clock, newCounts(reader.kinds...))
-	err = jobs.SetUp(ctx, s, jobs.Options{Settings: o.Settings, Namespaces: o.Namespaces, BadNodes: o.BadNodes, EventsForPods: reader.kindsWithPodEvents()})
+	err = jobs.SetUp(ctx, s, jobs.Options{
+		Settings: o.Settings, Namespaces: o.Namespaces, BadNodes: o.BadNodes, EventsForPods: reader.kindsWithPodEvents(), Serves: reader.serves,
+	})
 	if err != nil {
 		return err
 	}
@@ -131,7 +133,7 @@ func SetUp(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		if err := definitions.SetUp(s, kinds, reader.names()); err != nil {
 			return err
 		}
-		reader.defined = kinds.Known
+		reader.hasDefinitions, reader.defined = true, kinds.Known
 	}
 	if o.Metrics == nil {
 		return nil

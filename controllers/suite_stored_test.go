@@ -52,7 +52,7 @@ func writeStored(c *cluster, folder string) {
 			u := o.(*unstructured.Unstructured)
 			u.SetManagedFields(nil)
 			u.SetResourceVersion("")
-			text, err := yaml.Marshal(u.Object)
+			text, err := u.MarshalJSON() // which is YAML, on one line
 			documents = append(documents, string(text))
 			return err
 		}))

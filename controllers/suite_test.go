@@ -58,6 +58,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -205,6 +206,7 @@ type operation struct {
 	settings kernel.Settings
 	badNodes badnodes.Options
 	log      logr.Logger
+	clock    clock.PassiveClock // the operator's; nil is the machine's
 	// tenant is who runs an operator of this namespace alone, with rights in it alone; "" for one of all.
 	tenant  string
 	metrics prometheus.Registerer
@@ -252,7 +254,7 @@ func (c *cluster) operate(o operation) (stop func()) {
 	})
 	require.NoError(c.t, err)
 	ctx, cancel := context.WithCancel(c.ctx)
-	require.NoError(c.t, controllers.SetUp(ctx, mgr, controllers.Options{Settings: o.settings, BadNodes: o.badNodes, Frameworks: served(), Namespaces: namespaces, Metrics: o.metrics, TimesByNamespace: o.timesByNamespace, Definitions: o.definitions}))
+	require.NoError(c.t, controllers.SetUp(ctx, mgr, controllers.Options{Clock: o.clock, Settings: o.settings, BadNodes: o.badNodes, Frameworks: served(), Namespaces: namespaces, Metrics: o.metrics, TimesByNamespace: o.timesByNamespace, Definitions: o.definitions}))
 	done := make(chan error, 1)
 	go func() { done <- mgr.Start(ctx) }()
 	stopped := false

@@ -28,7 +28,7 @@ func TestCodeThatStartsWhileTheOperatorIsReplacedRunsOn(t *testing.T) {
 	for i := range gj.Spec.ReplicaSpecs {
 		gj.Spec.ReplicaSpecs[i].Template.Spec.Containers[0].Command = theirs
 	}
-	framework.AnnotateCompiled(gj, gj.Generation+1)
+	framework.AnnotateCompiled(gj, gj.Generation+1, false)
 	require.NoError(t, c.Update(c.ctx, gj))
 	gj.Status.ObservedGeneration, gj.Status.UnstartedSpec = gj.Generation, spec.PodsHash(gj)
 	require.NoError(t, c.Status().Update(c.ctx, gj))

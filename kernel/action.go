@@ -180,7 +180,7 @@ func NewPodBuilder(job *v1beta1.GenericJob, settings Settings) *PodBuilder {
 	if s.Gang != nil {
 		run.Gang = s.Gang.Group
 	}
-	return &PodBuilder{pods: build.NewBuilder(job, run), avoids: avoided(s.AvoidedNodes)}
+	return &PodBuilder{pods: build.NewBuilder(job, run), avoids: namesOf(s.AvoidedNodes)}
 }
 
 // In has the PodBuilder make pods that go where the job's queue has admitted them.

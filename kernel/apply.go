@@ -21,58 +21,45 @@ type writtenRestarts struct {
 
 // applyVerdict writes into the ledger what follows from a verdict: the restarts that the limits allow, the run mode, the start time. It returns
 // another verdict if the ledger has become too large to be stored: such a job fails. It does nothing to the cluster.
-func applyVerdict(draft ledger.Draft, v verdict.Verdict, o *outcomes, judge podstate.Judge) (verdict.Verdict, writtenRestarts) {
+func applyVerdict(draft ledger.Draft, v verdict.Verdict, o *outcomes, l *loss, now time.Time) (verdict.Verdict, writtenRestarts) {
 	if v.IsOver() {
 		return v, writtenRestarts{}
 	}
-	written := startOver(draft, o, judge) // before the mode changes: what ended under the old one counts by its rules
-	if full := draft.CloseIfFull(judge.Now); full != nil {
+	written := startOver(draft, o, l, now) // before the mode changes: what ended under the old one counts by its rules
+	if full := draft.CloseIfFull(now); full != nil {
 		return verdict.Verdict{Course: verdict.Fail, Reason: v1beta1.ReasonLedgerFull, Message: status.LedgerFull(full)}, written
 	}
 	if v.Course != verdict.Block {
-		draft.SwitchMode(judge.Now, v.Course == verdict.Queue)
+		draft.SwitchMode(now, v.Course == verdict.Queue)
 	}
 	if v.Course == verdict.Run && draft.StartTime() == nil {
-		draft.SetStartTime(judge.Now)
+		draft.SetStartTime(now)
 	}
 	return v, written
 }
 
 // startOver carries out restarts in the ledger. The pods that have ended are then Superseded, or Behind if their code
 // restarts in them.
-func startOver(draft ledger.Draft, o *outcomes, judge podstate.Judge) writtenRestarts {
+func startOver(draft ledger.Draft, o *outcomes, l *loss, now time.Time) writtenRestarts {
 	var written writtenRestarts
 	for _, e := range o.allowedRestarts {
 		failedInPod := e.state == podstate.FailedInPod
 		if failedInPod {
 			noteExit(draft, e)
 		}
-		lived := livedFor(draft, e, judge)
+		lived := livedFor(draft, &e, l, now)
 		leavesNode := failedInPod && draft.IsBad(e.pod.Spec.NodeName) && !spec.NamesItsNode(&e.account.Template.Spec)
-		draft.StartOver(e.account, e.rank, e.countsAs, lived, failedInPod && !leavesNode, judge.Now)
+		draft.StartOver(e.account, e.rank, e.countsAs, lived, failedInPod && !leavesNode, now)
 		if (e.state == podstate.Stranded || leavesNode) && !draft.BarrierIsOpen() { // this pod must not be awaited at the barrier
 			draft.ReplacePod(e.account, e.rank)
 		}
 		told := &e
-		if o.toldInstead != nil {
-			told = o.toldInstead
+		if o.reasonForAll != nil {
+			told = o.reasonForAll
 		}
 		written.add(draft.Ledger, &e, told)
 	}
 	return written
-}
-
-// livedFor returns how long a replica that has ended had run, so far as it decides the restart delay. Where replicas restart together in place, a
-// container may be older than the present start of all: then that start counts.
-func livedFor(draft ledger.Draft, e end, judge podstate.Judge) time.Duration {
-	lived := judge.Lived(e.pod.Pod)
-	if e.state == podstate.FailedInPod {
-		lived = e.pod.LivedAtLastExit()
-	}
-	if together, bounds := draft.LivedTogether(e.account, judge.Now); bounds {
-		lived = min(lived, together)
-	}
-	return lived
 }
 
 // add notes what users are told of a restart after an end, which the ledger has already. They hear that its reason is the end told.

@@ -2,9 +2,11 @@ package kernel
 
 import (
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/genericjob/genericjob/kernel/ledger"
 	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/roster"
 )
@@ -20,6 +22,23 @@ func (a *acting) runsInVain(t *roster.Type, pod podstate.Pod) bool {
 	default:
 		return a.ledger.AuxiliaryReplicas() > 0 && !pod.HasStarted()
 	}
+}
+
+// untilServedFail returns how long to wait before auxiliary replicas that were disrupted are replaced, in a job whose replicas restart together. Others
+// may be about to fail because they have lost them. Such a failure is excused only beside the disruption.
+func (o *outcomes) untilServedFail(l *ledger.Ledger, replicas *roster.Roster, now time.Time) (wait time.Duration) {
+	if !l.RestartsTogether() || replicas.UnfinishedWithPods() == 0 {
+		return 0
+	}
+	for _, e := range o.ended {
+		if !e.account.Auxiliary {
+			return 0
+		}
+		if e.countsAs == ledger.Disruption {
+			wait = max(wait, leftOf(causeWithin, e, now))
+		}
+	}
+	return wait
 }
 
 // anyServedMayRun reports whether some replica that is not auxiliary runs, or may yet run. It may end by itself, as long as auxiliary replicas serve

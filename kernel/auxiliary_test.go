@@ -107,6 +107,83 @@ func TestAnAuxiliaryReplicaIsReplacedAloneInAJobScope(t *testing.T) {
 	require.Len(t, did(d), 6, "a restart of the whole job takes it along")
 }
 
+// A store is lost, and its clients fail because of that: with it, or a moment later. That costs none of their restarts, now or later.
+func TestWhoFailsWithAnAuxiliaryReplicaThatIsDisruptedIsExcused(t *testing.T) {
+	gone := func(seconds int) []kt.PodOption {
+		return []kt.PodOption{kt.ExitedAt(137, kt.At(time.Duration(seconds)*time.Second)), kt.Disrupted, kt.Deleted(kt.At(0), 0)}
+	}
+	failed := func(code int32, seconds int) []kt.PodOption {
+		return []kt.PodOption{kt.ExitedAt(code, kt.At(time.Duration(seconds)*time.Second))}
+	}
+	running := []kt.PodOption{kt.Running}
+	type look struct {
+		at                  int
+		store, first, other []kt.PodOption
+	}
+	for name, tc := range map[string]struct {
+		looks    []look
+		attempt  int32
+		restarts int32
+	}{
+		"together":                              {[]look{{62, gone(60), failed(1, 61), running}}, 1, 0},
+		"together, before it":                   {[]look{{62, gone(61), failed(1, 60), running}}, 1, 0},
+		"together, and the operator was down":   {[]look{{3600, gone(60), failed(1, 61), failed(1, 62)}}, 1, 0},
+		"together, and another has finished":    {[]look{{62, gone(60), failed(1, 61), failed(0, 50)}}, 1, 0},
+		"together, and another is drained, too": {[]look{{62, gone(60), failed(1, 61), gone(60)}}, 1, 0},
+		"a moment later":                        {[]look{{61, gone(60), running, running}, {63, gone(60), failed(1, 62), running}}, 1, 0},
+		"nobody fails":                          {[]look{{61, gone(60), running, running}, {65, gone(60), running, running}}, 0, 0},
+		"much later":                            {[]look{{65, gone(60), running, running}, {90, running, failed(1, 89), running}}, 1, 1},
+		"the store has failed itself":           {[]look{{62, failed(1, 60), failed(1, 61), running}}, 1, 1},
+	} {
+		for how, options := range map[string][]kt.JobOption{"new pods": nil, "in place": {kt.InPlace}} {
+			t.Run(name+", "+how, func(t *testing.T) {
+				job := kt.Job(append(options, kt.JobScope, kt.BackoffLimit(1), kt.Type("worker", 2), kt.Type("store", 1, auxiliary), kt.Begun)...)
+				for _, l := range tc.looks {
+					d := plan(t, job, kt.At(time.Duration(l.at)*time.Second),
+						kt.Pod(job, "worker", 0, l.first...), kt.Pod(job, "worker", 1, l.other...), kt.Pod(job, "store", 0, l.store...))
+					d.Status = stored(t, d.Status)
+					job = after(job, d)
+				}
+				require.Equal(t, []int32{tc.attempt, tc.restarts}, []int32{job.Status.JobAttempt, job.Status.BackoffCount})
+				require.NotEqual(t, v1beta1.JobFailed, job.Status.Phase)
+				if tc.attempt == 0 {
+					require.EqualValues(t, 1, ledger(job.Status, "store").Replicas[0].Attempt, "it alone is replaced")
+				}
+			})
+		}
+	}
+}
+
+// The replacement of a store that is alone waits for a moment in which its clients may fail.
+func TestADisruptedAuxiliaryReplicaWaitsForThoseItServes(t *testing.T) {
+	job := kt.Job(kt.JobScope, kt.Type("worker", 1), kt.Type("store", 1, auxiliary), kt.Begun)
+	lost := kt.Pod(job, "store", 0, kt.ExitedAt(137, kt.At(time.Minute)), kt.Disrupted)
+	d := plan(t, job, kt.At(time.Minute+time.Second), lost, kt.Pod(job, "worker", 0, kt.Running))
+	require.Zero(t, d.Status.DisruptionCount)
+	require.Equal(t, 3*time.Second, d.RequeueAfter)
+	d = plan(t, job, kt.At(time.Minute+4*time.Second), lost, kt.Pod(job, "worker", 0, kt.Running))
+	require.EqualValues(t, 1, d.Status.DisruptionCount)
+
+	ahead := kt.Pod(job, "store", 0, kt.ExitedAt(137, kt.At(time.Minute+2*time.Second)), kt.Disrupted)
+	for second, counted := range map[int]int32{0: 0, 1: 0, 5: 0, 6: 1} {
+		d = plan(t, job, kt.At(time.Minute+time.Duration(second)*time.Second), ahead, kt.Pod(job, "worker", 0, kt.Running))
+		require.Equal(t, counted, d.Status.DisruptionCount, "by the clock of its node it ends in two seconds")
+	}
+
+	stores := kt.Job(kt.JobScope, kt.Type("worker", 1), kt.Type("store", 3, auxiliary), kt.Begun)
+	three := []*corev1.Pod{
+		kt.Pod(stores, "store", 0, kt.ExitedAt(137, kt.At(time.Minute-4*time.Second)), kt.Disrupted),
+		kt.Pod(stores, "store", 1, kt.ExitedAt(137, kt.At(time.Minute)), kt.Disrupted), kt.Pod(stores, "store", 2, kt.ExitedAt(1, kt.At(time.Minute))),
+	}
+	d = plan(t, stores, kt.At(time.Minute), append(three, kt.Pod(stores, "worker", 0, kt.Running))...)
+	require.Zero(t, d.Status.DisruptionCount, "one of them was disrupted just now, whatever has ended the others")
+	require.Equal(t, 4*time.Second, d.RequeueAfter)
+
+	alone := kt.Job(kt.Type("worker", 1), kt.Type("store", 1, auxiliary), kt.Begun)
+	d = plan(t, alone, kt.At(time.Minute+time.Second), kt.Pod(alone, "store", 0, kt.ExitedAt(137, kt.At(time.Minute)), kt.Disrupted), kt.Pod(alone, "worker", 0, kt.Running))
+	require.EqualValues(t, 1, d.Status.DisruptionCount, "with scope Replica nobody is excused")
+}
+
 // flapping is a job of two workers and a tracker. The tracker has failed so often that it waits for five minutes, an hour after the
 // start.
 func flapping(t *testing.T, options ...kt.JobOption) (*v1beta1.GenericJob, []*corev1.Pod) {

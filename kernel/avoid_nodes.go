@@ -15,13 +15,10 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/status"
 	"github.com/genericjob/genericjob/kernel/text"
-	"github.com/genericjob/genericjob/kernel/verdict"
 )
 
 // Nodes that the job's new pods avoid. Of an incident only the first failure counts, for the node on which it came. Which failure was first may become
-// known late. Then it counts for the node of that one, and no longer for the other.
-//
-// Of the functions here, methods of planning write into the draft. All others only read.
+// known late: avoid_nodes_late.go has what follows.
 
 // failureNode is the node for which the first failure of an incident counts, as far as the ends of this reconcile tell.
 type failureNode struct {
@@ -42,6 +39,26 @@ func (s Settings) Avoiding(job *v1beta1.GenericJob) *v1beta1.GenericJob {
 // maxNodeMessage is how many bytes a message about what happened on a node may have.
 const maxNodeMessage = 300
 
+// failureOn returns what the failure of code speaks against its node. Why is the sentence about it. The clock of the node tells when it came, and may be
+// wrong. A time before the pod was created, or after now, becomes the nearest one that is possible.
+func (p *planning) failureOn(f *v1beta1.ReplicaFailure, why string) ledger.NodeFailure {
+	counted := failureAsTold(f, why)
+	if counted.Second != 0 {
+		_, created := lookUpPod(p.replicas, f.Pod)
+		counted.Second = min(max(counted.Second, created.Unix()), p.Now.Unix())
+	}
+	return counted
+}
+
+// failureAsTold is failureOn with the time that the node tells. It is for a failure that was noted before: its pod may be gone.
+func failureAsTold(f *v1beta1.ReplicaFailure, why string) ledger.NodeFailure {
+	counted := nodeFailure(f.Node, v1beta1.AvoidFailed, why)
+	if f.Time != nil {
+		counted.Second = f.Time.Unix()
+	}
+	return counted
+}
+
 // nodeFailure returns what speaks against a node, with a message that fits.
 func nodeFailure(node string, reason v1beta1.AvoidReason, message string) ledger.NodeFailure {
 	return ledger.NodeFailure{Node: node, Reason: reason, Message: text.Cut(message, maxNodeMessage)}
@@ -58,7 +75,7 @@ func (p *planning) countNodeFailures() (counted failureNode) {
 		for _, node := range rejections(&p.recorded, p.draft.RestartsTogether()) {
 			p.draft.AddNodeFailure(node, p.Now)
 		}
-		counted = p.addFirstFailure()
+		counted = p.addFirstFailures()
 	}
 	if !p.verdict.IsOver() {
 		p.avoidNodes()
@@ -93,13 +110,13 @@ func (p *planning) noteNodes() {
 }
 
 // rejections returns the nodes that have rejected pods for reasons that lie in the node, each once. It leaves out ends that this reconcile does not
-// answer, because the next one sees them again. With restartScope Job (whole) the restart of an auxiliary replica answers no other end.
-func rejections(o *outcomes, whole bool) (list []ledger.NodeFailure) {
+// answer, because the next one sees them again. If replicas restart together, the restart of an auxiliary one answers no other end.
+func rejections(o *outcomes, together bool) (list []ledger.NodeFailure) {
 	answered, all, known := map[types.UID]bool{}, false, map[string]bool{} // pods whose ends are answered, or all are; nodes of list
 	for i := range o.allowedRestarts {
 		e := &o.allowedRestarts[i]
 		answered[e.pod.UID] = true
-		all = all || whole && !e.account.Auxiliary
+		all = all || together && !e.account.Auxiliary
 	}
 	for _, e := range o.ended {
 		node := e.pod.Spec.NodeName
@@ -110,107 +127,65 @@ func rejections(o *outcomes, whole bool) (list []ledger.NodeFailure) {
 	return list
 }
 
-// addFirstFailure counts the first failure of a new incident for its node.
-func (p *planning) addFirstFailure() (counted failureNode) {
+// addFirstFailures counts the first failure of each new incident for its node. It returns that of the last one.
+func (p *planning) addFirstFailures() (last failureNode) {
 	if !spec.Avoidance(p.Job).Counts {
+		return last
+	}
+	for earlier := range p.incident.Number() {
+		if first := firstOf(p.endsOf(earlier + 1)); first != nil {
+			last = failureNode{isNew: true, failure: p.addFirstFailure(first)}
+		}
+	}
+	return last
+}
+
+// addFirstFailure counts the first failure of an incident for its node. No failure counts if the first follows from the end of another replica, or
+// belongs to a hang that has counted before. Others may have failed because they lost that replica.
+func (p *planning) addFirstFailure(first *end) (counted ledger.NodeFailure) {
+	record := first.pod.Failure()
+	if record.Follows != "" || !p.mayBeOfNode(first) {
 		return counted
 	}
-	first := firstOf(p.recorded.ended)
-	if first == nil || !p.incident.IsNew() {
-		return counted
-	}
-	counted.isNew = true
-	if record := first.pod.Failure(); isFailure(first) && record.Follows == "" {
-		counted.failure = nodeFailure(record.Node, v1beta1.AvoidFailed, first.pod.FailureSentence())
-		p.draft.AddNodeFailure(counted.failure, p.Now)
-		record = first.pod.FailureWithCause()
-		p.avoidAtOnce(first.account.Type, &record)
-	}
+	counted = p.failureOn(&record, first.pod.FailureSentence())
+	p.draft.AddNodeFailure(counted, p.Now)
+	record = first.pod.FailureWithCause()
+	p.avoidAtOnce(&record)
 	return counted
 }
 
+// endsOf returns the ends of this reconcile whose failures belong to the incident with this number.
+func (p *planning) endsOf(number int) []*end {
+	return slices.DeleteFunc(slices.Clone(p.recorded.ended), func(e *end) bool { return p.incident.NumberOf(e.pod.Name) != number })
+}
+
+// mayBeOfNode reports whether an end may count for its node. It does not if it is a disruption, or belongs to a hang of which the status knows the
+// first failure.
+func (p *planning) mayBeOfNode(e *end) bool { return isFailure(e) && !p.recorded.hang.includes(e) }
+
 // avoidAtOnce notes that this one failure is enough to avoid its node, if the rule of failurePolicy that matches it says so (elsewhere). It reports
 // whether the rule does. F is the failure that is known to be the first, even if that became known late.
-func (p *planning) avoidAtOnce(replicaType string, f *v1beta1.ReplicaFailure) bool {
+func (p *planning) avoidAtOnce(f *v1beta1.ReplicaFailure) bool {
 	if p.Job.Spec.FailurePolicy == nil {
 		return false
 	}
+	replicaType, _ := lookUpPod(p.replicas, f.Pod)
 	rule, _ := FailureRule(p.Job.Spec.FailurePolicy.Rules, replicaType, f)
 	if rule == nil || !rule.Elsewhere {
 		return false
 	}
-	p.draft.AvoidAtOnce(f.Node)
+	p.draft.AvoidAtOnce(p.failureOn(f, ""))
 	return true
 }
 
-// correctNodeFailures corrects for which node the first failure counts, if another failure was first than was known. Then it replaces pods on
-// avoided nodes, if all replicas wait at the barrier to begin again.
-func (p *planning) correctNodeFailures() {
-	if p.Job.Status.CompletionTime != nil || !spec.Avoidance(p.Job).Counts {
-		return
-	}
-	before, now := p.failureNode.corrected(p.Job.Status.FirstFailure, p.first, p.recorded.ended)
-	if now != before {
-		p.draft.RemoveNodeFailure(before)
-		p.draft.AddNodeFailure(now, p.Now)
-	}
-	atOnce := now.Node != "" && p.avoidAtOnce(typeOf(p.replicas, p.first.Pod), &p.first.ReplicaFailure)
-	if (now != before || atOnce) && !p.verdict.IsOver() {
-		p.avoidNodes()
-	}
-	if p.verdict.Course == verdict.Run && !p.draft.BarrierIsOpen() {
-		p.replacePodsOnBadNodes()
-	}
-}
-
-// typeOf returns the type of the replica that has the pod of this name; "" if none has.
-func typeOf(replicas *roster.Roster, pod string) string {
+// lookUpPod returns the type of the replica that has a pod, and when the pod was created; "" and zero if it is gone.
+func lookUpPod(replicas *roster.Roster, name string) (replicaType string, created time.Time) {
 	for t, rank := range replicas.Replicas() {
-		if p := t.Pods[rank]; p != nil && p.Name == pod {
-			return t.Type
+		if pod := t.Pods[rank]; pod != nil && pod.Name == name {
+			return t.Type, pod.CreationTimestamp.Time
 		}
 	}
-	return ""
-}
-
-// corrected returns the failure that was counted for its node, and the one that counts by what is known now. A stored first failure may have been a
-// disruption, which was not counted. RemoveNodeFailure does not find such a one.
-func (s failureNode) corrected(stored, first *v1beta1.FirstFailure, ended []*end) (before, now ledger.NodeFailure) {
-	isOther := first != nil && (stored == nil || first.Pod != stored.Pod || !first.Time.Equal(stored.Time))
-	switch {
-	case s.isNew && first != nil:
-		return s.failure, countedFor(first, ended)
-	case isOther:
-		return countedFor(stored, nil), countedFor(first, ended)
-	default:
-		return before, now
-	}
-}
-
-// countedFor returns what a first failure counts for; zero if it follows from the end of another replica, or is a disruption among some ends.
-func countedFor(f *v1beta1.FirstFailure, ended []*end) (counted ledger.NodeFailure) {
-	if f == nil || f.Follows != "" || slices.ContainsFunc(ended, func(e *end) bool { return e.pod.Name == f.Pod && !isFailure(e) }) {
-		return counted
-	}
-	return nodeFailure(f.Node, v1beta1.AvoidFailed, f.Why)
-}
-
-// replacePodsOnBadNodes replaces pods on avoided nodes, of replicas that wait at the barrier to begin again in their pods.
-func (p *planning) replacePodsOnBadNodes() {
-	for i := range p.replicas.Types {
-		t := &p.replicas.Types[i]
-		if t.Auxiliary || spec.NamesItsNode(&t.Template.Spec) {
-			continue
-		}
-		for rank, pod := range t.Pods {
-			if pod == nil || t.HasFinished(rank) || !p.draft.IsBad(pod.Spec.NodeName) {
-				continue
-			}
-			if t.PodAttempt(rank) < p.draft.Attempt(t.Account, rank) && !p.replicas.IsObsolete(t, rank) {
-				p.draft.ReplacePod(t.Account, rank)
-			}
-		}
-	}
+	return "", time.Time{}
 }
 
 // LostInterval is how often the operator looks whether a lost node that a job avoids is back.
@@ -234,8 +209,8 @@ func (a *acting) avoidsInVain(pod *corev1.Pod) (inVain bool, until time.Duration
 	return slices.ContainsFunc(avoids, func(node string) bool { return !a.ledger.Avoids(node) }), until
 }
 
-// avoided returns the names of the nodes.
-func avoided(list []v1beta1.AvoidedNode) (names []string) {
+// namesOf returns the names of nodes.
+func namesOf(list []v1beta1.AvoidedNode) (names []string) {
 	for _, n := range list {
 		names = append(names, n.Node)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
@@ -146,5 +147,93 @@ func TestNothingIsTakenBackForADisruptionThatHasCountedForNoNode(t *testing.T) {
 		want[node]++
 		require.Equal(t, want["a"], failuresOn(job, "a"), "the failure of a minute after the start still counts")
 		require.Equal(t, want["b"], failuresOn(job, "b"))
+	}
+}
+
+// One incident counts once, for the node of its first failure, though that is known late and other things speak against the node meanwhile.
+func TestAnIncidentCountsOnceThoughPodsRestartOneByOne(t *testing.T) {
+	const minute = time.Minute
+	hang := func(began, ended time.Duration) kt.PodOption {
+		return func(p *corev1.Pod) {
+			crashed(0, 124, inData)(p)
+			e := p.Status.ContainerStatuses[0].State.Terminated
+			e.StartedAt, e.FinishedAt = metav1.NewTime(kt.At(began)), metav1.NewTime(kt.At(ended))
+		}
+	}
+	fails := func(began, ended time.Duration) kt.PodOption {
+		return func(p *corev1.Pod) {
+			kt.ExitedAt(17, kt.At(ended))(p)
+			p.Status.ContainerStatuses[0].State.Terminated.StartedAt = metav1.NewTime(kt.At(began))
+		}
+	}
+	turnedAway := kt.FailedWithout("UnexpectedAdmissionError")
+	type step struct {
+		at   time.Duration
+		ends map[int]kt.PodOption // by rank
+	}
+	for name, tc := range map[string]struct {
+		on    map[int]string // by rank
+		steps []step
+		want  map[string]int
+	}{
+		"the node rejects a pod in between": {map[int]string{0: "a", 1: "b"}, []step{
+			{10 * minute, map[int]kt.PodOption{0: fails(0, 10*minute)}},
+			{11 * minute, map[int]kt.PodOption{0: turnedAway}},
+			{12 * minute, map[int]kt.PodOption{1: fails(0, 10*minute-5*time.Second)}},
+		}, map[string]int{"a": 1, "b": 1}},
+		"... two": {map[int]string{0: "a", 1: "b"}, []step{
+			{10 * minute, map[int]kt.PodOption{0: fails(0, 10*minute)}},
+			{11 * minute, map[int]kt.PodOption{0: turnedAway}},
+			{12 * minute, map[int]kt.PodOption{0: turnedAway}},
+			{13 * minute, map[int]kt.PodOption{1: fails(0, 10*minute-5*time.Second)}},
+		}, map[string]int{"a": 2, "b": 1}},
+		"... and both failures are of that node": {map[int]string{0: "a", 1: "a"}, []step{
+			{10 * minute, map[int]kt.PodOption{0: fails(0, 10*minute)}},
+			{11 * minute, map[int]kt.PodOption{0: turnedAway}},
+			{12 * minute, map[int]kt.PodOption{1: fails(0, 10*minute-5*time.Second)}},
+		}, map[string]int{"a": 2}},
+		"one is told with the first of the next": {map[int]string{0: "c", 1: "a", 2: "a"}, []step{
+			{10 * minute, map[int]kt.PodOption{2: fails(0, 10*minute)}},
+			{15 * minute, map[int]kt.PodOption{1: fails(0, 10*minute+10*time.Second), 0: fails(0, 15*minute)}},
+		}, map[string]int{"a": 1, "c": 1}},
+		"... and comes again itself": {map[int]string{0: "a", 1: "a"}, []step{
+			{10 * minute, map[int]kt.PodOption{0: fails(0, 10*minute)}},
+			{15 * minute, map[int]kt.PodOption{0: fails(10*minute+5*time.Second, 15*minute), 1: fails(0, 10*minute+10*time.Second)}},
+		}, map[string]int{"a": 2}},
+		"replicas that hang together are found minutes apart": {map[int]string{0: "a", 1: "a"}, []step{
+			{11 * minute, map[int]kt.PodOption{0: hang(0, 10*minute)}},
+			{13 * minute, map[int]kt.PodOption{1: hang(0, 12*minute)}},
+		}, map[string]int{"a": 1}},
+		"... and one hangs anew": {map[int]string{0: "a", 1: "a"}, []step{
+			{11 * minute, map[int]kt.PodOption{0: hang(0, 10*minute)}},
+			{21 * minute, map[int]kt.PodOption{1: hang(11*minute, 20*minute)}},
+		}, map[string]int{"a": 2}},
+	} {
+		for how, options := range map[string][]kt.JobOption{"new pods": nil, "in place": {kt.InPlace}} {
+			t.Run(name+", "+how, func(t *testing.T) {
+				beat := kt.Spec(func(s *v1beta1.GenericJobSpec) {
+					s.Heartbeat = &v1beta1.Heartbeat{Stdout: "step", StartupSeconds: new(int32(300)), SteadySeconds: new(int32(300))}
+				})
+				job := kt.Job(append(options, kt.Type("worker", 3, kt.Policy(onFailure, -1)), kt.BackoffLimit(99), beat, kt.Begun, avoiding(v1beta1.AvoidNodes{AtMost: new(int32(9)), After: new(int32(9))}))...)
+				for _, s := range tc.steps {
+					var pods []*corev1.Pod
+					for rank := range 3 {
+						how := s.ends[rank]
+						if how == nil {
+							how = kt.Running
+						}
+						pods = append(pods, kt.Pod(job, "worker", rank, how, onNode(tc.on[rank])))
+					}
+					d := planWorld(t, kernel.World{Job: job, Pods: pods, Now: kt.At(s.at), NodeCount: 9, Settings: kt.Settings})
+					d.Status = stored(t, d.Status)
+					job = after(job, d)
+				}
+				got := map[string]int{}
+				for _, n := range job.Status.NodeFailures {
+					got[n.Node] = len(n.Times)
+				}
+				require.Equal(t, tc.want, got)
+			})
+		}
 	}
 }

@@ -85,6 +85,7 @@ func TestAnAvoidedNodeSaysWhichCondition(t *testing.T) {
 	n := d.Status.AvoidedNodes[0]
 	require.Equal(t, v1beta1.AvoidedNode{Node: "a", Reason: v1beta1.AvoidCondition, Message: xid, Since: metav1.NewTime(kt.At(time.Hour))}, n)
 	require.Equal(t, []string{"New pods avoid node a as long as this lasts: " + xid + "."}, messages(d, v1beta1.ReasonNodeAvoided))
+	require.Equal(t, []string{"a"}, eventNodes(d, v1beta1.ReasonNodeAvoided), "events about other nodes are not counted as this one")
 	require.Empty(t, d.Actions, "a pod that runs there stays")
 	job = after(job, d)
 	require.False(t, kt.Allows(kt.Pod(job, "worker", 0), "a"))

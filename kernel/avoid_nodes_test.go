@@ -2,6 +2,7 @@ package kernel_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -121,54 +122,27 @@ func messages(d kernel.Decision, reason string) (list []string) {
 	return list
 }
 
+// eventNodes are the nodes of which events with a reason tell.
+func eventNodes(d kernel.Decision, reason string) (nodes []string) {
+	for _, e := range d.Events {
+		if e.Reason == reason {
+			nodes = append(nodes, e.Node)
+		}
+	}
+	return nodes
+}
+
 func TestTheBreakerIsTold(t *testing.T) {
 	job := failing(t, endless(v1beta1.AvoidNodes{}), 9, "a", "a", "b")
 	now := kt.At(time.Hour)
 	d := planWorld(t, kernel.World{Job: job, Pods: []*corev1.Pod{kt.Pod(job, "worker", 0, kt.ExitedAt(1, now), onNode("b"))}, Now: now, NodeCount: 9, Settings: kt.Settings})
 	require.Contains(t, messages(d, v1beta1.ReasonNodeNotAvoided)[0], "New pods do not avoid node b, which had 2 failures: the job avoids node a already, and spec.avoidNodes.atMost is 1.")
+	require.Equal(t, []string{"b"}, eventNodes(d, v1beta1.ReasonNodeNotAvoided))
+	first := slices.IndexFunc(d.Events, func(e kernel.Event) bool { return e.Reason == v1beta1.ReasonNodeNotAvoided })
+	require.Equal(t, 2, d.Events[first].Attempt, "a third failure is another event: a recorder keeps the note of the first of those that are alike")
 	job = failing(t, endless(v1beta1.AvoidNodes{}), 1, "a")
 	d = planWorld(t, kernel.World{Job: job, Pods: []*corev1.Pod{kt.Pod(job, "worker", 0, kt.ExitedAt(1, now), onNode("a"))}, Now: now, NodeCount: 1, Settings: kt.Settings})
 	require.Contains(t, messages(d, v1beta1.ReasonNodeNotAvoided)[0], "no other node would be left")
-}
-
-// One crash of a collective is seen as many failures. It speaks against the node of the first alone.
-func TestOneCrashCountsForOneNode(t *testing.T) {
-	const peer = "RuntimeError: [gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.0.0.7]:4321"
-	for _, scope := range []v1beta1.RestartScope{v1beta1.RestartScopeJob, v1beta1.RestartScopeReplica} {
-		job := kt.Job(kt.Type("worker", 3), kt.BackoffLimit(99), kt.Begun, avoiding(v1beta1.AvoidNodes{After: new(int32(1)), AtMost: new(int32(9))}), kt.Spec(func(s *v1beta1.GenericJobSpec) { s.RestartScope = scope }))
-		now := kt.At(time.Minute)
-		pods := []*corev1.Pod{
-			kt.Pod(job, "worker", 0, kt.ExitedAt(1, now), saying(peer), onNode("a")), kt.Pod(job, "worker", 1, kt.ExitedAt(17, now.Add(time.Second)), onNode("b")),
-			kt.Pod(job, "worker", 2, kt.ExitedAt(1, now.Add(2*time.Second)), saying("RuntimeError: out of luck"), onNode("c")),
-		}
-		d := planWorld(t, kernel.World{Job: job, Pods: pods, Now: now.Add(2 * time.Second), NodeCount: 9, Settings: kt.Settings})
-		require.Equal(t, []string{"b"}, avoids(after(job, d)), scope)
-	}
-}
-
-// Under the restart policy Never a disruption is final. No code has failed by it.
-func TestADisruptionSpeaksAgainstNoNode(t *testing.T) {
-	for _, policy := range []v1beta1.RestartPolicyType{never, onFailure} {
-		job := kt.Job(kt.Type("worker", 2, kt.Policy(policy, 5)), failure(v1beta1.FinishRule{"worker": ranks(1)}), kt.Begun, avoiding(v1beta1.AvoidNodes{After: new(int32(1))}))
-		pods := []*corev1.Pod{kt.Pod(job, "worker", 0, kt.Exited(137), kt.Disrupted, onNode("a")), kt.Pod(job, "worker", 1, kt.Running, onNode("b"))}
-		d := planWorld(t, kernel.World{Job: job, Pods: pods, Now: kt.At(time.Minute), NodeCount: 9, Settings: kt.Settings})
-		require.Empty(t, d.Status.NodeFailures, policy)
-	}
-}
-
-// The kubelet of the node on which a failure came first may report last.
-func TestAFailureThatIsKnownLateCountsForItsOwnNode(t *testing.T) {
-	job := kt.Job(kt.Type("worker", 2), kt.JobScope, kt.BackoffLimit(99), kt.Begun, avoiding(v1beta1.AvoidNodes{After: new(int32(1))}))
-	seen := kt.Pod(job, "worker", 0, kt.ExitedAt(1, kt.At(70*time.Second)), onNode("a"))
-	first := kt.Pod(job, "worker", 1, kt.Running, onNode("b"))
-	now := kt.At(72 * time.Second)
-	job = after(job, planWorld(t, kernel.World{Job: job, Pods: []*corev1.Pod{seen, first}, Now: now, NodeCount: 9, Settings: kt.Settings}))
-	require.Equal(t, []string{"a"}, avoids(job))
-	kt.ExitedAt(17, kt.At(60*time.Second))(first)
-	first.Spec.NodeName = "b"
-	d := planWorld(t, kernel.World{Job: job, Pods: []*corev1.Pod{seen, first}, Now: now.Add(time.Second), NodeCount: 9, Settings: kt.Settings})
-	require.Equal(t, []string{"b"}, avoids(after(job, d)))
-	require.Len(t, d.Status.NodeFailures, 1)
 }
 
 func TestALostNodeIsAvoidedFromTheFirstCreateUntilItAnswers(t *testing.T) {

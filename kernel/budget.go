@@ -13,9 +13,9 @@ import (
 // came earlier stays final: what one reconcile sees together has the same result as what several see one by one. If a rule fails the job by an end
 // of that second, that end stays final, too.
 //
-// It judges copies. What joinCountedHang changes is in pending and final, and not in ended. There an end in a counted hang is still a failure, and
+// It decides about copies. What joinCountedHang changes is in allowed and final, and not in ended. There an end in a counted hang is still a failure, and
 // may be the first one.
-func applyLimits(draft ledger.Draft, ended []*end, h hang) (pending, final []end) {
+func applyLimits(draft ledger.Draft, ended []*end, h hang) (allowed, final []end) {
 	budget := draft.SharedRestartsLeft()
 	for _, judged := range ended {
 		e := *judged
@@ -26,30 +26,41 @@ func applyLimits(draft ledger.Draft, ended []*end, h hang) (pending, final []end
 			final = append(final, e)
 			continue
 		}
-		pending = append(pending, e)
+		allowed = append(allowed, e)
 		h.noteIfHang(&e)
 		if e.isCounted() && budget > 0 {
 			budget--
 		}
 	}
-	if draft.RestartsTogether() && len(pending) > 0 {
-		return restartTogether(pending, final)
+	if draft.RestartsTogether() && len(allowed) > 0 {
+		return restartTogether(allowed, final)
 	}
-	return pending, final
+	return allowed, final
 }
 
 // restartTogether returns the one restart of all replicas, and the ends that stay final despite it.
-func restartTogether(pending, final []end) (one, left []end) {
-	first := slices.IndexFunc(pending, func(e end) bool { return e.isCounted() || e.countsAs == ledger.Excepted })
+func restartTogether(allowed, final []end) (restart, staysFinal []end) {
+	first := slices.IndexFunc(allowed, func(e end) bool { return e.isCounted() || e.countsAs == ledger.Excepted })
 	if first < 0 {
-		first = max(0, slices.IndexFunc(pending, func(e end) bool { return !e.isExcused })) // this one says what really happened
-		return pending[first : first+1], final
+		first = firstDisruption(allowed)
+		return allowed[first : first+1], final
 	}
-	left = slices.DeleteFunc(final, func(e end) bool {
-		later := byEnd(e.pod, pending[first].pod)
+	staysFinal = slices.DeleteFunc(final, func(e end) bool {
+		later := byEnd(e.pod, allowed[first].pod)
 		return later > 0 || later == 0 && !e.failsJob()
 	})
-	return pending[first : first+1], left
+	return allowed[first : first+1], staysFinal
+}
+
+// firstDisruption returns the index of the disruption that restarts all. It is one that is not excused, if there is any: that says what really
+// happened. The disruption of an auxiliary replica is the last choice, because it restarts that one alone. What is excused because of it would be
+// counted later.
+func firstDisruption(allowed []end) int {
+	restartsAll := func(e end) bool { return !e.account.Auxiliary }
+	if i := slices.IndexFunc(allowed, func(e end) bool { return restartsAll(e) && !e.isExcused }); i >= 0 {
+		return i
+	}
+	return max(0, slices.IndexFunc(allowed, restartsAll))
 }
 
 // failForGood writes into the ledger that replicas are not run again, and returns their failures.

@@ -55,7 +55,7 @@ func (a *acting) removeFinished(t *roster.Type, rank int, pod podstate.Pod) {
 // followed from the end of another pod. The pod then keeps its finalizer until its end has been read, for a minute at most. After that the job is
 // looked at again: until says when. A pod that has a node may run, though no kubelet has said so yet.
 func (a *acting) mayTellCause(t *roster.Type, rank int, pod podstate.Pod) (may bool, until time.Duration) {
-	left := incident.UntilGivenUp(a.first, a.Now, a.sinceEnd())
+	left := incident.UntilGivenUp(a.firstFailure, a.Now, a.sinceEnd())
 	if a.hasSucceeded || left <= 0 || pod.HasEnded() || pod.Spec.NodeName == "" || t.Auxiliary || t.HasSucceeded(rank) || a.replicas.IsToBeReplaced(t, rank) {
 		return false, 0
 	}

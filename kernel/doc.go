@@ -56,6 +56,7 @@
 //	apply.go                  apply                        restarts, written into the draft             outcomes_test.go
 //	auxiliary.go              act                          auxiliary pods of a finished job             auxiliary_test.go
 //	avoid_nodes.go            observe, apply, act          failures that count for nodes                avoid_nodes_test.go
+//	avoid_nodes_late.go       apply                        a first failure that becomes known late      avoid_nodes_test.go
 //	budget.go                 record                       which ends the limits allow to restart       budget_test.go
 //	clean_up.go               act                          pods of a finished job                       clean_up_test.go
 //	create.go                 act                          pods and the Service                         start_policy_test.go
@@ -68,6 +69,7 @@
 //	hang.go                   record                       hangs of several replicas                    hang_test.go
 //	history.go                apply                        why time was lost                            history_test.go
 //	kueue.go                  decide, act                  the queue of Kueue                           kueue_test.go
+//	lives.go                  decide, apply                for how long replicas have lived            lives_test.go
 //	misplaced_ranks.go        tell                         pods that Kueue has not placed by rank       kueue_order_test.go
 //	no_progress.go            record, tell, the caller     failures in a row without a newer step       no_progress_test.go
 //	order.go                  act                          orders of pods that restart in place         inplace_test.go
@@ -115,16 +117,16 @@
 // decide:
 //
 //   - askRulesAndCount (plan.go) asks the rules (rules.go), which read the ledger and cannot change it. No rule ends the job: the verdict is to run.
-//   - lossOf (time.go) finds what the job loses by the failure.
+//   - findWhereJobGoesOn (outcomes.go) finds whether the others go on after the failure. lossOf (time.go) finds what the job loses by it.
 //
 // apply:
 //
-//   - incidentOf (first_failure.go) asks package incident whether the failure begins an incident. Then countNodeFailures (avoid_nodes.go) counts it
-//     for its node, if the job has avoidNodes.
+//   - incidentOf (first_failure.go) asks package incident whether the failure begins an incident. reportFirst (first_failure.go) has users
+//     hear of the first one. Then countNodeFailures (avoid_nodes.go) counts it for its node, if the job has avoidNodes.
 //   - applyVerdict (apply.go) writes the restart into the draft: one attempt more, one restart more, perhaps a delay. From here on the pod is
 //     Superseded, or Behind if its code restarts in it. draft.NoteCodeStarted notes that code has started: from now on edits need a pause.
-//   - firstFailure (first_failure.go) asks the incident which failure came first. If that was another one than known so far,
-//     correctNodeFailures (avoid_nodes.go) counts it for its node.
+//   - findFirstFailure (first_failure.go) asks the incident which failure came first. If that was another one than known so far,
+//     correctNodeFailures (avoid_nodes_late.go) counts it for its node.
 //   - openBarrierAndFormGang (plan.go) opens the barrier if all replicas have come to it, and forms the gang.
 //   - explainLoss (history.go) and noteTime (time.go) write into the draft why the job lost time, and since when.
 //

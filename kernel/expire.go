@@ -6,8 +6,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// expire deletes a finished job when its time to live is over. It leaves alone a job that a training job owns. The training job would only create it
-// again, and has a time to live of its own.
+// expire deletes a finished job when its time to live is over. It leaves alone a job that another object controls, and which goes with that. A training
+// job would only create it again, and has a time to live of its own; a workflow may still want to read it.
 func (a *acting) expire() {
 	ttl := a.Job.Spec.TTLSecondsAfterFinished
 	if ttl == nil || metav1.GetControllerOf(a.Job) != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/verdict"
 )
 
-// Rules of spec.failurePolicy. They judge failures before the limits do. What they decide is written like any other outcome. So a later edit of the
+// Rules of spec.failurePolicy. They decide about failures before the limits do. What they decide is written like any other outcome. So a later edit of the
 // rules does not change it.
 
 // FailureRule returns the first rule that matches a failure of a replica type, and what messages call that rule. It returns nil if none matches.
@@ -93,14 +93,14 @@ func matchesWords(match *v1beta1.FailureMatch, messages *regexp.Regexp, f *v1bet
 	return messages != nil && messages.MatchString(text)
 }
 
-// applyFailurePolicy has the rules judge the failures of this reconcile.
+// applyFailurePolicy has the rules decide about the failures of this reconcile.
 func (o *outcomes) applyFailurePolicy(job *v1beta1.GenericJob, l *ledger.Ledger) {
 	if job.Spec.FailurePolicy == nil {
 		return
 	}
 	rules := job.Spec.FailurePolicy.Rules
 	expressions := expressionsOf(rules)
-	judge := func(e *end) (*v1beta1.FailurePolicyRule, string) {
+	ruleFor := func(e *end) (*v1beta1.FailurePolicyRule, string) {
 		record := e.pod.FailureWithCause()
 		return failureRule(rules, expressions, e.account.Type, &record)
 	}
@@ -111,22 +111,22 @@ func (o *outcomes) applyFailurePolicy(job *v1beta1.GenericJob, l *ledger.Ledger)
 		}
 	}
 	if l.RestartsTogether() {
-		judgeTogether(l, failed, judge)
+		obeyRuleForFirst(l, failed, ruleFor)
 		return
 	}
 	for _, e := range failed {
-		if rule, name := judge(e); rule != nil {
+		if rule, name := ruleFor(e); rule != nil {
 			e.obey(l, rule, name)
 		}
 	}
 }
 
-// judgeTogether judges failures in a job whose replicas restart together. What a rule decides about the first failure holds for all of them. If no
-// rule matches the first failure, and it is final, then it restarts nothing. In that case the next failure is judged, as if it had been seen later.
-func judgeTogether(l *ledger.Ledger, failed []*end, judge func(*end) (*v1beta1.FailurePolicyRule, string)) {
+// obeyRuleForFirst has all failures become what the rule for the first failure asks for, in a job whose replicas restart together. If no rule matches
+// the first failure, and it is final, then it restarts nothing. In that case the rules decide about the next failure, as if it had been seen later.
+func obeyRuleForFirst(l *ledger.Ledger, failed []*end, ruleFor func(*end) (*v1beta1.FailurePolicyRule, string)) {
 	failed = withFirstInFront(failed)
 	for i, first := range failed {
-		rule, name := judge(first)
+		rule, name := ruleFor(first)
 		switch {
 		case rule != nil:
 			for _, e := range failed[i:] {

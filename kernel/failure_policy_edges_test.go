@@ -91,7 +91,7 @@ func TestWhatRulesSeeTogetherEndsAsOneByOne(t *testing.T) {
 	}
 }
 
-// A first failure that is final and matches no rule restarts nothing. What is seen with it is judged as if it had been seen later.
+// A first failure that is final and matches no rule restarts nothing. What is seen with it counts as if it had been seen later.
 func TestAFinalFailureHidesNoOtherFromRules(t *testing.T) {
 	for name, tc := range map[string]struct {
 		rule               v1beta1.FailurePolicyRule
@@ -133,7 +133,7 @@ func TestARuleThatFindsNoRestartLeftSaysSo(t *testing.T) {
 	require.Contains(t, condition(d.Status, v1beta1.ConditionFailed).Message, "no restarts are left")
 }
 
-// With policy Never a disruption is final, and may be the first failure that is told. Rules judge what code did.
+// With policy Never a disruption is final, and may be the first failure that is told. Rules decide about what code did.
 func TestAFinalDisruptionIsNotJudged(t *testing.T) {
 	unknown := v1beta1.FailurePolicyRule{Match: v1beta1.FailureMatch{Causes: []v1beta1.CauseKind{v1beta1.CauseUnknown}}, Action: failsJob}
 	job, pods := running(t, 2, kt.Type("worker", 2, kt.Policy(v1beta1.RestartNever, 0)), kt.InPlace, kt.JobScope, failureRules(unknown))

@@ -3,8 +3,8 @@ package kernel
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
@@ -47,8 +47,25 @@ func successUnreachable(f facts) verdict.Verdict {
 	return f.fails(v1beta1.ReasonSuccessUnreachable, status.NoSuccessRuleCanHold)
 }
 
-// isCompiled reports whether the job belongs to another object, such as a training job. The author of that object knows of no rules.
-func (f facts) isCompiled() bool { return metav1.GetControllerOf(f.job) != nil }
+// failsBy reports whether a job fails if the replicas of some ends have failed for good, besides those of which the status knows.
+func failsBy(job *v1beta1.GenericJob, final []*end) bool {
+	if slices.ContainsFunc(final, (*end).failsJob) {
+		return true
+	}
+	draft, err := ledger.Load(job)
+	if err != nil { // cannot happen: observe has read it
+		return true
+	}
+	draft.ForgetScaledDown()
+	for _, e := range final {
+		draft.Fail(draft.Account(e.account.Type), e.rank)
+	}
+	f := facts{job: job, ledger: draft.Ledger}
+	return failureRuleHolds(f).Course != verdict.None || successUnreachable(f).Course != verdict.None
+}
+
+// isCompiled reports whether the job was compiled from a training job, whose author knows of no rules.
+func (f facts) isCompiled() bool { return spec.TrainingJob(f.job) != nil }
 
 // fails returns the verdict that the job fails because replicas failed. Rule is what to say of the rule; "" for nothing.
 func (f facts) fails(reason, rule string) verdict.Verdict {

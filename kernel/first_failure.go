@@ -9,20 +9,23 @@ import (
 	"github.com/genericjob/genericjob/kernel/ledger"
 	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/roster"
+	"github.com/genericjob/genericjob/kernel/status"
 )
 
 // The first failure. This file says which of the ends that a reconcile records are failures. Package incident finds the first one among these, and
-// among ends that are reported later.
+// among ends that are reported later. So there are two:
 //
-// Two decisions depend on which failure came first. With restartScope Job, rules of the failure policy judge the first one. Of several hangs, the
+//   - firstOf has the first among ends of this reconcile. Stages that count and restart ask it, because they come before the other is known.
+//   - planning.firstFailure is what the status tells. It may be a stored failure, or one that came too late to be counted.
+//
+// Two decisions depend on which failure came first. With restartScope Job, rules of the failure policy decide about the first one. Of several hangs, the
 // first is counted. Apart from these, no count depends on it.
 
 // causeWithin is how long to wait for the cause if all known failures follow from another replica's end. A process that has raised an exception
 // closes its connections some seconds before it has ended.
 const causeWithin = 4 * time.Second
 
-// firstOf returns the first of the failures among some ends, of which the status knows none yet; nil if there is none. All who must know before the
-// incident is found ask it. What the status tells may be another one: a stored failure, or one that came late.
+// firstOf returns the first of the failures among some ends, of which the status knows none yet; nil if there is none.
 func firstOf(ended []*end) *end {
 	var records []v1beta1.ReplicaFailure
 	for _, f := range failuresOf(ended) {
@@ -37,22 +40,33 @@ func firstOf(ended []*end) *end {
 
 // untilCause returns how long to wait before failures are counted. It waits if all of them follow from another replica's end, or are hangs, while
 // some replica still runs. That replica may be the cause, and its kubelet reports it soon. If it were stopped first, nobody would know why it ended.
+// Disturbed says that something outside the job ends code: that is the cause.
 func untilCause(job *v1beta1.GenericJob, replicas *roster.Roster, ended []*end, disturbed bool, now time.Time) time.Duration {
 	if len(ended) == 0 || disturbed || job.Generation != job.Status.ObservedGeneration || replicas.UnfinishedWithPods() <= len(ended) {
 		return 0
 	}
-	wait := causeWithin
+	wait := 2 * causeWithin
 	for _, e := range ended {
-		since := now.Sub(e.pod.EndedAt())
-		if !isFailure(e) || e.pod.Code() == podstate.ExitSIGTERM || since < 0 || since >= causeWithin {
+		left := leftOf(causeWithin, e, now)
+		if !isFailure(e) || e.pod.Code() == podstate.ExitSIGTERM || left == 0 {
 			return 0
 		}
 		if f := e.pod.Failure(); f.Follows == "" && !podstate.IsHang(&f) {
 			return 0
 		}
-		wait = min(wait, causeWithin-since)
+		wait = min(wait, left)
 	}
 	return wait
+}
+
+// leftOf returns how much is left of a wait that begins with an end; 0 if nothing is. The clock of the node that tells the end may be ahead, by less
+// than the wait: then it is longer.
+func leftOf(wait time.Duration, e *end, now time.Time) time.Duration {
+	since := now.Sub(e.pod.EndedAt())
+	if since.Abs() >= wait {
+		return 0
+	}
+	return wait - since
 }
 
 // incidentOf returns the incident to which the recorded failures belong. It is found before restarts are written, because nodes are counted before
@@ -61,9 +75,24 @@ func incidentOf(w World, l *ledger.Ledger, replicas *roster.Roster, o *outcomes)
 	return incident.Of(incident.Inputs{Job: w.Job, Now: w.Now, Reports: w.Reports, Ledger: l, Roster: replicas}, failuresOf(o.ended))
 }
 
-// firstFailure returns the first failure, as far as this reconcile knows; nil if there is none. Before is the summary that the status still has, if
+// reportFirst has the first of the recorded failures of the incident be the one that users hear of. It comes to the head of failures, or becomes the
+// reason for the restart of all replicas. But if a rule fails the job, the failure about which it decided stays at the head.
+func (p *planning) reportFirst() {
+	o, first := &p.recorded, firstOf(p.endsOf(p.incident.Number()))
+	if first == nil {
+		return
+	}
+	if p.draft.RestartsTogether() && len(o.allowedRestarts) > 0 && isFailure(&o.allowedRestarts[0]) {
+		o.reasonForAll = first
+	}
+	if i := slices.IndexFunc(o.failures, func(s status.Failure) bool { return s.Pod == first.pod.Name }); i > 0 && (o.failingRule == "" || first.failsJob()) {
+		o.failures[0], o.failures[i] = o.failures[i], o.failures[0]
+	}
+}
+
+// findFirstFailure returns the first failure, as far as this reconcile knows; nil if there is none. Before is the summary that the status still has, if
 // the new one differs from it; otherwise "".
-func (p *planning) firstFailure() (first *v1beta1.FirstFailure, before string) {
+func (p *planning) findFirstFailure() (first *v1beta1.FirstFailure, before string) {
 	if p.recorded.waitsFor > 0 { // failures that wait to be counted are not recorded yet
 		return p.Job.Status.FirstFailure, ""
 	}
@@ -85,6 +114,7 @@ func failuresOf(ended []*end) (list []incident.Failure) {
 			why = func() string { return e.why }
 		}
 		f := incident.FailureOf(e.pod, why)
+		f.OthersGoOn = e.othersGoOn
 		switch {
 		case isFinalDisruption(e):
 			f.Follows = ""

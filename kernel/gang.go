@@ -71,7 +71,7 @@ func groupNumberOf(pod *corev1.Pod) int { return podstate.Number(pod, v1beta1.La
 
 // stopOutsideGang has a pod made again that an apiserver has stored without its group, and reports whether it does. A pod with a node may run code.
 // So it goes only if its group cannot be complete without it. Its end is then that of a pod that is stopped, which no limit counts. Code that has
-// ended before is judged instead: it is not run again if its policy says so.
+// ended before counts instead: it is not run again if its policy says so.
 func (a *acting) stopOutsideGang(pod podstate.Pod) bool {
 	if !build.LacksGroup(a.Job, pod.Pod) || len(a.Gang.Objects) == 0 || pod.DeletionTimestamp != nil || pod.IsDecided() {
 		return false

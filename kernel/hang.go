@@ -13,69 +13,89 @@ import (
 )
 
 // A hang of several replicas is counted once. If one replica hangs, all that wait for it hang, too, and each wrapper finds its own. A replica that
-// has shown no sign of life since the first one was found belongs to the same hang. Its restart is not counted. The time at which the first one was
-// found is kept in status.failures, which holds no end that is not counted. With restartScope Job none of this is needed: one restart covers all.
+// has shown no sign of life since the first one was found belongs to the same hang. Its restart is not counted. But a replica that a rule excepts from
+// the limits excuses none that they count. The time at which the first one was found is kept in status.failures, which holds no end that nothing counts.
+// With restartScope Job none of this is needed: one restart covers all.
 
 // hang is the last hang whose first replica is run again.
 type hang struct {
 	// within is how long after the first replica another one may be found, and still belong to the same hang. A replica that has started or shown a sign
 	// of life since is found later than that. It is 0 if every hang counts on its own.
-	within  time.Duration
-	foundAt time.Time // when the first replica was found to hang; zero if none was
+	within time.Duration
+	// counted is when the first replica that counts was found to hang, excepted that for the first that a rule excepts; zero if none was.
+	counted, excepted time.Time
 }
 
-// lastHang returns the hang that the status knows.
+// lastHang returns the hang that the status knows. It looks at the first failure, too: so many may have followed from a hang that status.failures does
+// not hold the hang any more.
 func lastHang(job *v1beta1.GenericJob, l *ledger.Ledger) (h hang) {
 	beat := job.Spec.Heartbeat
 	if beat == nil || l.RestartsTogether() {
 		return h
 	}
 	h.within = ledger.Seconds(int64(min(ptr.Deref(beat.SteadySeconds, spec.HeartbeatSteady), ptr.Deref(beat.StartupSeconds, spec.HeartbeatStartup))))
-	if counted := lastCountedHang(job, l); counted != nil {
-		h.foundAt = counted.Time.Time
+	if first := job.Status.FirstFailure; first != nil {
+		h.noteStored(job, l, &first.ReplicaFailure)
+	}
+	for i := range job.Status.Failures {
+		h.noteStored(job, l, &job.Status.Failures[i])
 	}
 	return h
 }
 
-// lastCountedHang returns the last hang that the status knows of a replica that is run again; nil if it knows none. After a hang, more failures may
-// have come than status.failures holds. Most of these follow from it, so it is the first failure.
-func lastCountedHang(job *v1beta1.GenericJob, l *ledger.Ledger) *v1beta1.ReplicaFailure {
-	isIt := func(f *v1beta1.ReplicaFailure) bool {
-		return f.Time != nil && podstate.IsHang(f) && !hasFailedForGood(job, l, f.Pod)
+// noteStored notes when a hang was found that the status knows, if its replica is run again.
+func (h *hang) noteStored(job *v1beta1.GenericJob, l *ledger.Ledger, f *v1beta1.ReplicaFailure) {
+	if f.Time == nil || !podstate.IsHang(f) {
+		return
 	}
-	failures := job.Status.Failures
-	for i := len(failures) - 1; i >= 0; i-- {
-		if isIt(&failures[i]) {
-			return &failures[i]
-		}
+	switch a, rank := replicaOf(job, l, f.Pod); {
+	case a == nil || a.HasFailed(rank):
+	case isExcepted(job, a.Type, f):
+		h.excepted = f.Time.Time
+	default:
+		h.counted = f.Time.Time
 	}
-	if first := job.Status.FirstFailure; first != nil && isIt(&first.ReplicaFailure) {
-		return &first.ReplicaFailure
-	}
-	return nil
 }
 
-// hasFailedForGood reports whether the replica of a pod has failed for good.
-func hasFailedForGood(job *v1beta1.GenericJob, l *ledger.Ledger, pod string) bool {
+// replicaOf returns the replica with this pod that has ended before; nil if there is none, because it was scaled away. To make names takes time, so
+// it leaves out all others.
+func replicaOf(job *v1beta1.GenericJob, l *ledger.Ledger, pod string) (*ledger.Account, int) {
 	for _, a := range l.Accounts() {
 		for rank := range a.N {
-			if a.HasFailed(rank) && spec.PodName(job, a.Type, rank) == pod {
-				return true
+			if (l.Attempt(a, rank) > 0 || a.HasFailed(rank)) && spec.PodName(job, a.Type, rank) == pod {
+				return a, rank
 			}
 		}
 	}
-	return false
+	return nil, 0
 }
 
-// putFirstHangFirst puts the hang that came first before the other hangs, because the first of them is counted. Other ends keep their places.
-func (h *hang) putFirstHangFirst(ended []*end) {
-	if h.within == 0 {
-		return
+// isExcepted reports whether a rule of failurePolicy restarts a failure of the status, and does not count it. If the rules were edited meanwhile, that
+// may be wrong: then one hang may be counted twice, or not at all.
+func isExcepted(job *v1beta1.GenericJob, replicaType string, f *v1beta1.ReplicaFailure) bool {
+	if job.Spec.FailurePolicy == nil {
+		return false
 	}
+	rule, _ := FailureRule(job.Spec.FailurePolicy.Rules, replicaType, f)
+	return rule != nil && rule.Action == v1beta1.FailureActionRestart && !ptr.Deref(rule.Counts, true)
+}
+
+// putFirstHangFirst puts the hang that came first before the other hangs, because the first of them is counted. Other ends keep their places. Hangs
+// that a rule excepts are put in order by themselves.
+func (h *hang) putFirstHangFirst(ended []*end) {
+	for _, as := range []ledger.Count{ledger.Restart, ledger.Excepted} {
+		if h.within > 0 {
+			putFirst(ended, as)
+		}
+	}
+}
+
+// putFirst does that with the hangs that count as the same.
+func putFirst(ended []*end, as ledger.Count) {
 	var hangs []*end
 	var places []int // of the hangs, in ended
 	for i, e := range ended {
-		if isHang(e) {
+		if e.countsAs == as && isHang(e) {
 			hangs, places = append(hangs, e), append(places, i)
 		}
 	}
@@ -94,13 +114,20 @@ func (h *hang) includes(e *end) bool {
 	if h.within == 0 || !isHang(e) || e.failsJob() {
 		return false
 	}
-	return e.pod.BeganAt().Before(h.foundAt) && e.pod.DecidedAt().Sub(h.foundAt).Abs() < h.within
+	follows := func(foundAt time.Time) bool {
+		return e.pod.BeganAt().Before(foundAt) && e.pod.DecidedAt().Sub(foundAt).Abs() < h.within
+	}
+	return follows(h.counted) || e.countsAs == ledger.Excepted && follows(h.excepted)
 }
 
-// noteIfHang stores when a hang that is counted was found.
+// noteIfHang notes when a hang that is counted or excepted was found.
 func (h *hang) noteIfHang(e *end) {
-	if isHang(e) {
-		h.foundAt = e.pod.DecidedAt()
+	switch {
+	case !isHang(e):
+	case e.isCounted():
+		h.counted = e.pod.DecidedAt()
+	default:
+		h.excepted = e.pod.DecidedAt()
 	}
 }
 

@@ -145,3 +145,94 @@ func TestAHangThatNoRestartIsLeftForEndsAll(t *testing.T) {
 	require.EqualValues(t, 1, d.Status.BackoffCount, "the last restart is for all of the hang")
 	require.Empty(t, d.Status.Ledger[0].Failed)
 }
+
+// A rule did not count the hang of one type, which came first. Then no hang that came with it was counted, and the job hung for ever.
+func TestAHangThatARuleDoesNotCountExcusesNoOther(t *testing.T) {
+	rule := uncounted(on(restarts, 124))
+	rule.Match.Types = []string{"loader"}
+	type step struct {
+		pod  string
+		rank int
+		at   int // seconds after the first
+	}
+	for name, tc := range map[string]struct {
+		ends               []step
+		restarts, excepted int32
+	}{
+		"it hangs first":                 {[]step{{"loader", 0, 0}, {"worker", 0, 2}}, 1, 1},
+		"... and two workers":            {[]step{{"loader", 0, 0}, {"worker", 0, 2}, {"worker", 1, 20}}, 1, 1},
+		"... and both of its own":        {[]step{{"loader", 0, 0}, {"loader", 1, 1}, {"worker", 0, 2}, {"worker", 1, 3}}, 1, 1},
+		"... and a worker hangs anew":    {[]step{{"loader", 0, 0}, {"worker", 0, 2}, {"worker", 1, 40}}, 2, 1},
+		"it hangs alone":                 {[]step{{"loader", 0, 0}, {"loader", 1, 5}}, 0, 1},
+		"it hangs after one that counts": {[]step{{"worker", 0, 0}, {"loader", 0, 2}, {"worker", 1, 3}}, 1, 0},
+	} {
+		for how, options := range map[string][]kt.JobOption{"new pods": nil, "in place": {kt.InPlace}} {
+			for _, policy := range []v1beta1.RestartPolicyType{never, onFailure} {
+				for when, together := range map[string]bool{"one by one": false, "the operator was down": true} {
+					t.Run(fmt.Sprintf("%s, %s, %s, %s", name, how, policy, when), func(t *testing.T) {
+						job := hung(append(options, kt.Type("loader", 2, kt.Policy(policy, -1)), failureRules(rule))...)
+						pods := map[string][]*corev1.Pod{"worker": kt.Pods(job, "worker", 4, kt.Running), "loader": kt.Pods(job, "loader", 2, kt.Running)}
+						for _, e := range tc.ends {
+							pods[e.pod][e.rank] = kt.Pod(job, e.pod, e.rank, ended(0, e.at, inData))
+							if !together {
+								job.Status = stored(t, plan(t, job, kt.At(2*time.Minute), slices.Concat(pods["worker"], pods["loader"])...).Status)
+							}
+						}
+						job.Status = plan(t, job, kt.At(2*time.Minute), slices.Concat(pods["worker"], pods["loader"])...).Status
+						require.Equal(t, []int32{tc.restarts, tc.excepted}, []int32{job.Status.BackoffCount, job.Status.ExceptedCount})
+						require.Empty(t, ledger(job.Status, "worker").Failed)
+						require.Empty(t, ledger(job.Status, "loader").Failed)
+					})
+				}
+			}
+		}
+	}
+}
+
+// The hang of the type that is not counted comes again and again. The limit of the others ends the job.
+func TestHangsThatComeWithOneThatIsNotCountedEndTheJob(t *testing.T) {
+	rule := uncounted(on(restarts, 124))
+	rule.Match.Types = []string{"loader"}
+	job := hung(kt.Type("loader", 1, kt.Policy(onFailure, -1)), failureRules(rule), kt.BackoffLimit(2))
+	for n := range 3 {
+		hour := 3600 * n
+		pods := kt.Pods(job, "worker", 4, kt.Running)
+		loader := kt.Pod(job, "loader", 0, ended(hour, hour+600, inData))
+		job.Status = stored(t, plan(t, job, kt.At(time.Duration(hour+660)*time.Second), append(pods, loader)...).Status)
+		pods[0] = kt.Pod(job, "worker", 0, ended(hour, hour+605, inReduce))
+		job.Status = stored(t, plan(t, job, kt.At(time.Duration(hour+670)*time.Second), append(pods, loader)...).Status)
+		require.Equal(t, n == 2, job.Status.Phase == v1beta1.JobFailed, n)
+	}
+}
+
+// Of many failures in one reconcile the status keeps the hang that counts, and not one that a rule excepts.
+func TestTheHangThatCountsIsKeptAmongManyFailures(t *testing.T) {
+	rule := uncounted(on(restarts, 124))
+	rule.Match.Types = []string{"loader"}
+	job := hung(kt.Type("peer", 6, kt.Policy(onFailure, -1)), kt.Type("loader", 1, kt.Policy(onFailure, -1)), kt.BackoffLimit(20), failureRules(rule))
+	pods := append(kt.Pods(job, "worker", 4, kt.Running), kt.Pods(job, "peer", 6, kt.Running)...)
+	for rank := range 6 {
+		pods[4+rank] = kt.Pod(job, "peer", rank, crashed(rank/3, 1, nan))
+	}
+	pods[0] = kt.Pod(job, "worker", 0, ended(0, 5, inData))
+	pods = append(pods, kt.Pod(job, "loader", 0, ended(66, 7, inData)))
+	job.Status = stored(t, plan(t, job, kt.At(2*time.Minute), pods...).Status)
+	require.Equal(t, []int32{7, 1}, []int32{job.Status.BackoffCount, job.Status.ExceptedCount})
+	pods[1] = kt.Pod(job, "worker", 1, ended(0, 20, inReduce))
+	require.EqualValues(t, 7, plan(t, job, kt.At(2*time.Minute), pods...).Status.BackoffCount)
+}
+
+// A replica that was scaled away after it hung excused those that hang with it from every limit, though nothing had counted its hang.
+func TestAHangOfWhoWasScaledAwayExcusesNobody(t *testing.T) {
+	rule := uncounted(on(restarts, 124))
+	rule.Match.Types = []string{"loader"}
+	job := hung(kt.Type("loader", 2, kt.Policy(onFailure, -1)), failureRules(rule))
+	pods := append(kt.Pods(job, "worker", 4, kt.Running), kt.Pod(job, "loader", 0, kt.Running), kt.Pod(job, "loader", 1, ended(0, 0, inData)))
+	job.Status = stored(t, plan(t, job, kt.At(2*time.Minute), pods...).Status)
+	require.EqualValues(t, 1, job.Status.ExceptedCount)
+
+	job = kt.Edited(job, kt.Replicas("loader", 1))
+	pods[0] = kt.Pod(job, "worker", 0, ended(0, 10, inReduce))
+	d := plan(t, job, kt.At(2*time.Minute), pods[:5]...)
+	require.EqualValues(t, 1, d.Status.BackoffCount)
+}

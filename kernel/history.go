@@ -8,10 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/ledger"
 	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/text"
-	"github.com/genericjob/genericjob/kernel/verdict"
 )
 
 // The history of a job tells what its losses came of. kernel/ledger/history.go keeps it; this file finds what is known of a loss.
@@ -19,36 +17,40 @@ import (
 // maxTold is how many bytes of a message the history keeps.
 const maxTold = 160
 
-// explainLoss writes into the history what is known of the loss of this reconcile. Before is the earlier summary of the first failure, if it has
-// changed. Then explainLoss corrects the earlier entry, too.
-func explainLoss(draft ledger.Draft, v verdict.Verdict, l loss, stored, first *v1beta1.FirstFailure, before string) {
-	if before != "" && stored != nil && first != nil {
-		draft.CorrectLoss(entryOfFirst(stored), entryOfFirst(first))
+// explainLoss writes into the history what is known of the loss of this reconcile. If another failure is the first now than the status tells, it
+// corrects the earlier entry, too.
+func (p *planning) explainLoss() {
+	stored := p.Job.Status.FirstFailure
+	if p.summaryBefore != "" && stored != nil && p.firstFailure != nil {
+		p.draft.CorrectLoss(entryOfFirst(stored), entryOfFirst(p.firstFailure))
 	}
 	switch {
-	case l.first == nil && v.Reason == v1beta1.ReasonEvicted:
-		draft.ExplainLoss(v1beta1.HistoryEntry{Message: text.Cut(v.Message, maxTold)})
-	case l.cause == "":
-	case first != nil && first != stored && draft.RestartsTogether() && isOfCode(l.cause):
-		draft.ExplainLoss(withBegin(l, entryOfFirst(first)))
-	case isOfCode(l.cause):
-		r := l.first.pod.FailureWithCause()
-		draft.ExplainLoss(withBegin(l, entryOfFailure(&r)))
+	case p.loss.cause != "":
+		why := p.whyLost()
+		why.Begin = metav1.NewTime(p.loss.beganAt)
+		p.draft.ExplainLoss(why)
+	case p.loss.explainedBy == nil && p.verdict.Reason == v1beta1.ReasonEvicted:
+		p.draft.ExplainLoss(v1beta1.HistoryEntry{Message: text.Cut(p.verdict.Message, maxTold)})
+	}
+}
+
+// whyLost returns an entry about why code ended, if time is lost.
+func (p *planning) whyLost() v1beta1.HistoryEntry {
+	e := p.loss.explainedBy
+	switch isNew := p.firstFailure != nil && p.firstFailure != p.Job.Status.FirstFailure; {
+	case !isOfCode(p.loss.cause):
+		return v1beta1.HistoryEntry{Pod: e.pod.Name, Node: e.pod.Spec.NodeName, Message: text.Cut(e.why, maxTold)}
+	case isNew && p.draft.RestartsTogether():
+		return entryOfFirst(p.firstFailure)
 	default:
-		e := v1beta1.HistoryEntry{Pod: l.first.pod.Name, Node: l.first.pod.Spec.NodeName, Message: text.Cut(l.first.why, maxTold)}
-		draft.ExplainLoss(withBegin(l, e))
+		r := e.pod.FailureWithCause()
+		return entryOfFailure(&r)
 	}
 }
 
 // isOfCode reports whether a failure of code, or a hang, began a loss.
 func isOfCode(by v1beta1.TimeCause) bool {
 	return by == v1beta1.TimeLostToRestart || by == v1beta1.TimeLostToHang
-}
-
-// withBegin returns the entry with the time at which the loss began.
-func withBegin(l loss, e v1beta1.HistoryEntry) v1beta1.HistoryEntry {
-	e.Begin = metav1.NewTime(l.beganAt)
-	return e
 }
 
 // entryOfFirst returns an entry about the failure that others followed from.

@@ -54,24 +54,37 @@ func TestVerbsAreOrderedByTier(t *testing.T) {
 	}
 }
 
-// Who hung first and has failed for good is waited for by nobody: what hangs then is a hang of its own.
-func TestAHangOfWhoHasFailedForGoodIsOver(t *testing.T) {
+// Nobody waits for who hung first if that one has failed for good, or was scaled away. What hangs then is a hang of its own.
+func TestAHangOfWhoIsNotRunAgainIsOver(t *testing.T) {
 	job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: "job", UID: "uid"}}
-	job.Spec.ReplicaSpecs = []v1beta1.ReplicaSpec{{Type: "worker", Replicas: ptr.To[int32](3)}}
+	job.Spec.ReplicaSpecs = []v1beta1.ReplicaSpec{{Type: "worker"}}
 	job.Spec.Heartbeat = &v1beta1.Heartbeat{Stdout: "step"}
 	found := metav1.Unix(1000, 0)
-	for failed, over := range map[string]bool{"": false, "0": false, "1": true} {
-		job.Status.Ledger = []v1beta1.TaskLedger{{Type: "worker", Failed: failed}}
+	for name, tc := range map[string]struct {
+		failed   string
+		replicas int32
+		isOver   bool
+	}{
+		"it is run again":         {"", 3, false},
+		"another one has failed":  {"0", 3, false},
+		"it has failed for good":  {"1", 3, true},
+		"another one is not kept": {"", 2, false},
+		"it was scaled away":      {"", 1, true},
+	} {
+		job.Spec.ReplicaSpecs[0].Replicas = &tc.replicas
+		job.Status.Ledger = []v1beta1.TaskLedger{{Type: "worker", Failed: tc.failed, Replicas: []v1beta1.RankRecord{{Rank: 1, Attempt: 1, Restarts: 1}}}}
 		job.Status.FirstFailure = &v1beta1.FirstFailure{ReplicaFailure: v1beta1.ReplicaFailure{
 			Time: &found, Pod: spec.PodName(job, "worker", 1), ExitCode: ptr.To[int32](output.HangCode), Message: output.HangBegins,
 		}}
 		d, err := ledger.Load(job)
 		require.NoError(t, err)
-		require.Equal(t, over, lastHang(job, d.Ledger).foundAt.IsZero(), failed)
+		require.Equal(t, tc.isOver, lastHang(job, d.Ledger).counted.IsZero(), name)
 	}
 }
 
 // The pod of the first failure may be gone, or have been replaced.
 func TestAPodThatIsGoneIsOfNoType(t *testing.T) {
-	require.Empty(t, typeOf(&roster.Roster{}, "job-worker-0"))
+	replicaType, created := lookUpPod(&roster.Roster{}, "job-worker-0")
+	require.Empty(t, replicaType)
+	require.Zero(t, created)
 }

@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,9 +24,11 @@ type Kueue struct {
 	Forbidden string
 	// Workload is the job's Workload as the cluster has it; nil if there is none.
 	Workload *unstructured.Unstructured
-	// Flavors are the resource flavors that the Workload names, by name. A flavor that does not exist is not in the map.
-	Flavors map[string]*unstructured.Unstructured
-	// Priority is the value of the job's WorkloadPriorityClass; nil if there is none of that name.
+	// Flavors are the resource flavors that the Workload names, by name. A flavor that does not exist is not in the map, nor is one that the operator
+	// may not read. FlavorForbidden is what the apiserver says of that; "" if the operator may.
+	Flavors         map[string]*unstructured.Unstructured
+	FlavorForbidden string
+	// Priority is the value of the job's WorkloadPriorityClass; nil if there is none of that name. It is read for a new Workload alone.
 	Priority *int32
 }
 
@@ -42,22 +43,33 @@ func waitsForKueue(f facts) verdict.Verdict {
 	}
 	s := kueue.Read(f.kueue.Workload)
 	if s.Admitted && !isShort(f.kueue.Workload, f.ledger) && !isOfOtherPods(f.kueue.Workload, f.ledger) && assignedToBad(f.job, f.kueue.Workload, f.ledger) == "" {
-		return withoutFlavor(f.kueue, s)
+		return verdict.Verdict{}
 	}
 	return waiting(f, *in, s)
 }
 
-// withoutFlavor tells of a job that was admitted in a resource flavor that does not exist. Its pods run on, and their ends are recorded as ever.
-func withoutFlavor(k Kueue, s kueue.State) verdict.Verdict {
-	for _, replicaType := range slices.Sorted(maps.Keys(s.Flavors)) {
-		if lost := k.lostFlavor(s, replicaType); lost != "" {
-			return verdict.Verdict{Course: verdict.Run, Reason: v1beta1.ReasonGangUnavailable, RecheckAfter: gangInterval, Message: status.NoFlavor(replicaType, lost, k.Workload.GetName())}
+// withoutFlavor says that pods of a type are missing for want of a resource flavor in which the type was admitted; "" if none are. The flavor does not
+// exist, or the operator may not read it. What runs goes on, and its ends are recorded as ever.
+func withoutFlavor(k Kueue, l *ledger.Ledger, replicas *roster.Roster) string {
+	in, s := l.Kueue(), kueue.Read(k.Workload)
+	if in == nil {
+		return ""
+	}
+	for i := range replicas.Types {
+		t := &replicas.Types[i]
+		switch lost := k.lostFlavor(s, t.Type); {
+		case lost == "" || !replicas.LacksPod(t):
+		case k.FlavorForbidden != "":
+			return status.KueueForbidden(k.FlavorForbidden, in.QueueName)
+		default:
+			return status.NoFlavor(t.Type, lost, k.Workload.GetName())
 		}
 	}
-	return verdict.Verdict{}
+	return ""
 }
 
-// lostFlavor returns the name of a resource flavor in which a replica type was admitted, but which does not exist. It is "" if all of them exist.
+// lostFlavor returns the name of a resource flavor in which a replica type was admitted, but which does not exist, or cannot be read. It is "" if all
+// of them are known.
 func (k Kueue) lostFlavor(s kueue.State, replicaType string) string {
 	i := slices.IndexFunc(s.Flavors[replicaType], func(name string) bool { return k.Flavors[name] == nil })
 	if i < 0 {

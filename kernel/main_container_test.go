@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
@@ -90,6 +91,44 @@ func TestWhatTheMainContainerDidOnALostNodeCounts(t *testing.T) {
 	d := plan(t, job, kt.At(11*time.Minute), kt.Pod(job, "store", 0, kt.ExitedAt(0, kt.At(time.Minute)), runsIn("helper"), lost), kt.Pod(job, "worker", 0, kt.Running))
 	require.Equal(t, []int32{0, 0}, []int32{d.Status.BackoffCount, d.Status.DisruptionCount}, "nobody counts an auxiliary replica")
 	require.Empty(t, ledger(d.Status, "store").Succeeded)
+}
+
+// The operator was down when the main container failed, and then a helper ended the pod by a limit or its deadline. Rules judge the code's own end.
+func TestRulesJudgeTheMainContainerWhateverAHelperDidLater(t *testing.T) {
+	overLimit := func(p *corev1.Pod) { p.Status.Phase, p.Status.Reason = corev1.PodFailed, "Evicted" }
+	late := func(p *corev1.Pod) {
+		p.Status.Phase, p.Status.Reason = corev1.PodFailed, "DeadlineExceeded"
+		p.Status.StartTime, p.Spec.ActiveDeadlineSeconds = &metav1.Time{Time: kt.Start}, new(int64(3600))
+	}
+	for how, options := range map[string][]kt.JobOption{"alone": nil, "all": {kt.JobScope}, "in place": {kt.InPlace}, "all in place": {kt.InPlace, kt.JobScope}} {
+		for _, policy := range []v1beta1.RestartPolicyType{never, onFailure} {
+			for name, tc := range map[string]struct {
+				ends    kt.PodOption
+				helper  time.Duration // when the helper ends; the main container ends after a minute
+				isOfOwn bool
+			}{
+				"a limit, an hour later":          {overLimit, time.Hour, true},
+				"a limit, and both end at once":   {overLimit, time.Minute + 2*time.Second, false},
+				"its deadline, an hour later":     {late, time.Hour, true},
+				"... and the helper has no limit": {func(*corev1.Pod) {}, time.Hour, true},
+			} {
+				t.Run(name+", "+how+", "+string(policy), func(t *testing.T) {
+					job := kt.Job(append([]kt.JobOption{
+						kt.Type("worker", 2, helper("main"), kt.Policy(policy, 3)), failureRules(uncounted(on(restarts, 3)), on(restarts, 4)),
+					}, append(options, kt.Begun)...)...)
+					other := kt.Pod(job, "worker", 1, kt.Running, runsIn("helper"))
+					d := plan(t, job, kt.At(2*time.Hour), kt.Pod(job, "worker", 0, kt.ExitedAt(3, kt.At(time.Minute)), helperEndsAt(tc.helper), tc.ends), other)
+					if !tc.isOfOwn {
+						require.Equal(t, policy == never, d.Status.Phase == v1beta1.JobFailed)
+						require.Zero(t, d.Status.ExceptedCount, "no rule is about a limit")
+						return
+					}
+					require.EqualValues(t, 1, d.Status.ExceptedCount)
+					require.Zero(t, d.Status.BackoffCount+d.Status.DisruptionCount)
+				})
+			}
+		}
+	}
 }
 
 // A helper that ends late does not tell when code was found to hang.

@@ -86,8 +86,14 @@ func TestTheUserOfATrainingJobIsToldOfNoRule(t *testing.T) {
 		"no success rule": success(v1beta1.FinishRule{"worker": ranks(0)}),
 	} {
 		job := kt.Job(kt.Type("worker", 2), rules, kt.Begun)
-		job.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(&v1beta1.PyTorchTrainingJob{}, v1beta1.GroupVersion.WithKind("PyTorchTrainingJob"))}
-		failed := condition(plan(t, job, kt.At(time.Minute), kt.Pod(job, "worker", 0, kt.Exited(9)), kt.Pod(job, "worker", 1, kt.Running)).Status, v1beta1.ConditionFailed)
+		fails := func() v1beta1.JobCondition {
+			d := plan(t, job, kt.At(time.Minute), kt.Pod(job, "worker", 0, kt.Exited(9)), kt.Pod(job, "worker", 1, kt.Running))
+			return condition(d.Status, v1beta1.ConditionFailed)
+		}
+		job.OwnerReferences = []metav1.OwnerReference{{Kind: "Workflow", Name: "steps", Controller: new(true)}}
+		require.Contains(t, fails().Message, "rule", "a workflow has not written them")
+		job.Annotations = map[string]string{v1beta1.AnnotationCompiledGeneration: "1"}
+		failed := fails()
 		require.Equal(t, v1beta1.ReasonFailed, failed.Reason, name)
 		require.NotContains(t, failed.Message, "rule", name)
 		require.Contains(t, failed.Message, "exited with error code 9; no restarts are left.", name)

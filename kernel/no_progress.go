@@ -142,10 +142,7 @@ func (o *outcomes) untilStep(job *v1beta1.GenericJob, disturbed bool, now time.T
 	if len(failed) == 0 || o.furthest.wait == 0 || disturbed || job.Generation != job.Status.ObservedGeneration {
 		return 0
 	}
-	if since := now.Sub(failed[0].pod.EndedAt()); since >= 0 && since < o.furthest.wait {
-		return o.furthest.wait - since
-	}
-	return 0
+	return leftOf(o.furthest.wait, failed[0], now)
 }
 
 // countedRestarts returns the failures whose restarts are allowed, and counted.

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"slices"
+	"sort"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,27 +12,30 @@ import (
 	"github.com/genericjob/genericjob/kernel/podstate"
 	"github.com/genericjob/genericjob/kernel/roster"
 	"github.com/genericjob/genericjob/kernel/status"
+	"github.com/genericjob/genericjob/kernel/verdict"
 )
 
-// outcomes are what a reconcile has learned from the ends of pods, in addition to what it has written into the ledger.
+// outcomes are what a reconcile has learned from the ends of pods, in addition to what it has written into the ledger. Each group of fields is set by
+// the step that its comment names.
 type outcomes struct {
-	// What has ended.
+	// recordEnds finds what has ended.
 	ended            []*end        // all replicas that ended, in the order of their ends; once they are counted, the first hang is before other hangs
 	newSuccesses     []*corev1.Pod // pods whose success no stored status has yet
 	successMayVanish bool          // one of these may be gone before its success is written: somebody deletes it, or has removed our finalizer
-	running          running       // the replicas that have not ended, in a job that does not train yet
 
-	// What the ends are judged by, before they are counted.
+	// recordOutcomes finds what count needs to know, and whether it must wait.
 	hang     hang          // the hang that the status knows: some of these ends may belong to it
 	furthest furthest      // how far the job had come
 	waitsFor time.Duration // how much longer they wait to be counted: meanwhile a kubelet may tell the end that they follow from
 
-	// What count makes of them.
-	allowedRestarts []end                     // the ends after which the limits allow a restart, as applyLimits has judged them
-	toldInstead     *end                      // the first failure, if all replicas restart after a failure: it is told as their reason; nil otherwise
+	// count decides what becomes of the ends.
+	allowedRestarts []end                     // the ends after which the limits allow a restart, as applyLimits has changed them
 	failures        []status.Failure          // of replicas that failed for good
 	failingRule     string                    // the rule of spec.failurePolicy that fails the job; "" if none does
 	noProgress      *v1beta1.NoProgressStatus // what status.noProgress is from now on
+
+	// reasonForAll is the first failure, if all replicas restart after a failure: it is told as their reason. Nil otherwise. See reportFirst.
+	reasonForAll *end
 }
 
 // recordOutcomes writes into the ledger what the pods report: who succeeded, and who failed for good. A finished job's ledger is closed.
@@ -48,7 +52,12 @@ func recordOutcomes(w World, draft ledger.Draft, replicas *roster.Roster) outcom
 	}
 	o.hang = lastHang(job, draft.Ledger)
 	o.furthest = furthestOf(w, replicas, o.ended)
-	if o.waitsFor = max(untilCause(job, replicas, o.ended, disturbed, now), o.untilStep(job, disturbed, now)); o.waitsFor == 0 {
+	o.waitsFor = max(
+		untilCause(job, replicas, o.ended, disturbed, now),
+		o.untilStep(job, disturbed, now),
+		o.untilServedFail(draft.Ledger, replicas, now),
+	)
+	if o.waitsFor == 0 {
 		o.count(job, draft)
 	}
 	return o
@@ -56,17 +65,10 @@ func recordOutcomes(w World, draft ledger.Draft, replicas *roster.Roster) outcom
 
 // recordEnds records successes, and finds all other ends. It reports whether anything outside the job has ended code, or is about to.
 func (o *outcomes) recordEnds(draft ledger.Draft, replicas *roster.Roster) (disturbed bool) {
-	trains := draft.Trains()
 	for t, rank := range replicas.Replicas() {
 		pod := t.Pods[rank]
 		state, matters := podStateOf(replicas, t, rank)
-		if !matters {
-			continue
-		}
-		if state == podstate.Alive {
-			if !trains {
-				o.running.add(t, rank)
-			}
+		if !matters || state == podstate.Alive {
 			continue
 		}
 		e, isEnd := endOf(draft.Ledger, t, rank, state)
@@ -101,22 +103,31 @@ func (o *outcomes) count(job *v1beta1.GenericJob, draft ledger.Draft) {
 	o.allowedRestarts, final = applyLimits(draft, o.ended, o.hang)
 	o.failingRule = moveFailingToFront(final)
 	o.failures = failForGood(draft, final)
-	o.moveFirstFailureToFront(draft.RestartsTogether())
 }
 
-// moveFirstFailureToFront has the first failure be the one that is told. It comes to the head of failures, or becomes the reason for the restart of
-// all replicas. But if a rule fails the job, the failure that it judged stays at the head.
-func (o *outcomes) moveFirstFailureToFront(whole bool) {
-	first := firstOf(o.ended)
-	if first == nil {
-		return
+// findWhereJobGoesOn finds after which ends the other replicas go on. What one reconcile sees together has the same result as what several see one by
+// one. So they go on after a final end, unless the job has failed by then.
+func (o *outcomes) findWhereJobGoesOn(job *v1beta1.GenericJob, l *ledger.Ledger, v verdict.Verdict) {
+	var failing *end
+	if v.ByFailure {
+		failing = o.endThatFailsJob(job)
 	}
-	if whole && len(o.allowedRestarts) > 0 && isFailure(&o.allowedRestarts[0]) {
-		o.toldInstead = first
+	for _, e := range o.ended {
+		stops := l.RestartsTogether() && !e.account.HasFinished(e.rank) || failing != nil && byEnd(e.pod, failing.pod) >= 0
+		e.othersGoOn = !stops
 	}
-	if i := slices.IndexFunc(o.failures, func(s status.Failure) bool { return s.Pod == first.pod.Name }); i > 0 && (o.failingRule == "" || first.failsJob()) {
-		o.failures[0], o.failures[i] = o.failures[i], o.failures[0]
+}
+
+// endThatFailsJob returns the end by which a job fails that fails by a failure. Of the final ends, it is the first after which a rule holds; nil if
+// there are none.
+func (o *outcomes) endThatFailsJob(job *v1beta1.GenericJob) *end {
+	final := slices.DeleteFunc(slices.Clone(o.ended), func(e *end) bool { return !e.account.HasFailed(e.rank) })
+	slices.SortStableFunc(final, func(a, b *end) int { return byEnd(a.pod, b.pod) })
+	n := sort.Search(len(final), func(n int) bool { return failsBy(job, final[:n+1]) })
+	if n == len(final) {
+		return nil
 	}
+	return final[n]
 }
 
 // byEnd sorts pods by when their code ended. What failed first is probably the cause, and is the first to get one of the restarts that are left.
@@ -148,4 +159,16 @@ func forgetScaledDown(draft ledger.Draft, replicas *roster.Roster) {
 func (o *outcomes) noteSuccess(pod *corev1.Pod) {
 	o.newSuccesses = append(o.newSuccesses, pod)
 	o.successMayVanish = o.successMayVanish || pod.DeletionTimestamp != nil || !podstate.HasFinalizer(pod)
+}
+
+// endedPods returns the pods that have ended, by their names, as they were then. One that has succeeded has not changed since.
+func (o *outcomes) endedPods() map[string]*corev1.Pod {
+	pods := make(map[string]*corev1.Pod, len(o.ended)+len(o.newSuccesses))
+	for _, pod := range o.newSuccesses {
+		pods[pod.Name] = pod
+	}
+	for _, e := range o.ended {
+		pods[e.pod.Name] = e.pod.Pod
+	}
+	return pods
 }

@@ -47,7 +47,7 @@ type planning struct {
 	incident      incident.Incident     // that of the recorded failures
 	failureNode   failureNode           // the node for which the first failure counts
 	restarts      writtenRestarts       // restarts that are written into the draft
-	first         *v1beta1.FirstFailure // the failure that others followed from
+	firstFailure  *v1beta1.FirstFailure // the failure that others followed from
 	summaryBefore string                // what was told of it before, if another one is the first now
 	start         startConditions       // what running replicas wait for before their code starts
 	todo          todo                  // actions
@@ -80,7 +80,8 @@ func (p *planning) record() {
 func (p *planning) decide() {
 	v, recheckAfter := askRulesAndCount(p.World, p.draft, &p.recorded)
 	p.verdict, p.askRulesAfter = v, soonest(recheckAfter, p.recorded.waitsFor)
-	p.loss = lossOf(p.draft, p.replicas, &p.recorded, v, p.Now)
+	p.recorded.findWhereJobGoesOn(p.Job, p.draft.Ledger, v)
+	p.loss = lossOf(p.Job, p.draft, p.replicas, &p.recorded, v)
 }
 
 // apply writes into the draft what follows from the verdict: bad nodes, restarts, the first failure, an open barrier, the history. Nodes come before
@@ -88,16 +89,17 @@ func (p *planning) decide() {
 // an attempt that is over.
 func (p *planning) apply() {
 	p.incident = incidentOf(p.World, p.draft.Ledger, p.replicas, &p.recorded)
+	p.reportFirst()
 	p.failureNode = p.countNodeFailures()
-	p.verdict, p.restarts = applyVerdict(p.draft, p.verdict, &p.recorded, p.judge)
+	p.verdict, p.restarts = applyVerdict(p.draft, p.verdict, &p.recorded, &p.loss, p.Now)
 	v := p.verdict
 	if v.IsOver() || p.replicas.HaveStarted() {
 		p.draft.NoteCodeStarted()
 	}
-	p.first, p.summaryBefore = p.firstFailure()
+	p.firstFailure, p.summaryBefore = p.findFirstFailure()
 	p.correctNodeFailures()
 	p.start = openBarrierAndFormGang(p.World, p.draft, p.replicas, v)
-	explainLoss(p.draft, v, p.loss, p.Job.Status.FirstFailure, p.first, p.summaryBefore)
+	p.explainLoss()
 	noteTime(p.World, p.draft, p.replicas, v, p.loss)
 }
 
@@ -115,7 +117,7 @@ func (p *planning) tell() Decision {
 	d := makeDecision(status.Findings{
 		Job: p.Job, Ledger: p.draft.Ledger, Roster: p.replicas, Verdict: p.verdict, Now: p.Now, SuccessMayVanish: p.recorded.successMayVanish,
 		Restarts: p.restarts.events, Progress: told, NoProgress: p.recorded.noProgress, Failures: append(p.recorded.failures, p.restarts.failures...),
-		First: p.first, SummaryBefore: p.summaryBefore, Rejected: p.restarts.rejected, Silent: p.start.silent, Awaits: p.start.barrier.Awaits,
+		First: p.firstFailure, SummaryBefore: p.summaryBefore, Rejected: p.restarts.rejected, Silent: p.start.silent, NoFlavor: p.start.noFlavor, Awaits: p.start.barrier.Awaits,
 		MisplacedRanks: misplacedRanks(p.World, p.draft.Ledger, p.replicas), NoWrapper: p.Settings.WrapperImage == "",
 		Creates: p.todo.creates(), Changes: p.todo.changes(),
 	}, p.todo.actions, p.recorded.newSuccesses)
@@ -175,6 +177,7 @@ func (w World) barrierInputs() barrier.Inputs {
 type startConditions struct {
 	barrier      barrier.Barrier
 	silent       string        // a message about a scheduler that has said nothing of the pods; see silentScheduler
+	noFlavor     string        // a message about pods that are missing for a resource flavor; see withoutFlavor
 	recheckAfter time.Duration // when to look for that again
 }
 
@@ -186,6 +189,9 @@ func openBarrierAndFormGang(w World, draft ledger.Draft, replicas *roster.Roster
 	start.barrier = barrier.OpenIfAllArrived(w.barrierInputs(), draft, replicas)
 	regroup(w.Job, draft, replicas)
 	start.silent, start.recheckAfter = silentScheduler(w.Job, replicas, w.Now)
+	if start.noFlavor = withoutFlavor(w.Kueue, draft.Ledger, replicas); start.noFlavor != "" {
+		start.recheckAfter = soonest(start.recheckAfter, gangInterval)
+	}
 	return start
 }
 

@@ -12,7 +12,7 @@ import (
 // How long a job takes to recover from a loss. kernel/ledger/recovery.go keeps the times of each part, such as when code ended and when pods were
 // replaced. This file finds the last part, the first step after the loss. The first progress since then tells it.
 
-// noteFirstStep notes when the code told its first step since all replicas run again, if new progress shows that.
+// noteFirstStep notes when the code told its first step since enough replicas run again, if new progress shows that.
 func noteFirstStep(w World, draft ledger.Draft, replicas *roster.Roster, news *v1beta1.Progress) {
 	if news == nil || news.Step == nil || draft.Recovery() == nil || !isOfPresentCode(draft.Ledger, replicas, w.ProgressReport) {
 		return

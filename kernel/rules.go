@@ -69,7 +69,7 @@ func alreadyFinished(f facts) verdict.Verdict {
 //   - A generation that was found valid is not looked at again while its pods run or are paused.
 //   - Templates are looked at only while they may be edited. Once code has started, the CRD keeps them as they are.
 //
-// A mistake does not stop a rule of spec.failurePolicy from failing the job, because a failure is judged only once. Nor does it stop an eviction: a
+// A mistake does not stop a rule of spec.failurePolicy from failing the job, because rules decide about a failure only once. Nor does it stop an eviction: a
 // queue needs its quota for others, and gets it when the pods are gone.
 func specIsInvalid(f facts) verdict.Verdict {
 	l, pauses := f.ledger, f.job.Spec.RunMode.Pauses()

@@ -20,7 +20,12 @@ type end struct {
 	pod   podstate.Pod
 	state podstate.State // of the pod. In a FailedInPod pod the code can run again; a Stranded pod has not ended, but runs no code any more
 	ruling
+	// othersGoOn says that it neither restarts all replicas nor fails the job. The decide stage finds that: see outcomes.findWhereJobGoesOn.
+	othersGoOn bool
 }
+
+// goesOnWithout reports whether the job goes on without the replica, which has finished.
+func (e *end) goesOnWithout() bool { return e.othersGoOn && e.account.HasFinished(e.rank) }
 
 // ruling is what becomes of an end: the replica runs again, or has failed for good. endOf makes it. After that nothing changes it but the four
 // functions at the end of this file, in their order: excuse, obey, failJob and joinCountedHang.
@@ -176,13 +181,15 @@ func excuse(ended []*end) {
 // obey has a failure become what a rule of spec.failurePolicy asks for.
 func (e *end) obey(l *ledger.Ledger, rule *v1beta1.FailurePolicyRule, name string) {
 	e.rule = name
-	switch {
-	case rule.Action == v1beta1.FailureActionFail:
+	switch rule.Action {
+	case v1beta1.FailureActionFail:
 		e.failJob(name, status.FailsByRule(name))
-	case ptr.Deref(rule.Counts, true):
-		e.mayRunAgain = l.IsWithinLimit(e.account, e.rank)
-	default:
-		e.mayRunAgain, e.countsAs = true, ledger.Excepted
+	case v1beta1.FailureActionRestart:
+		if ptr.Deref(rule.Counts, true) {
+			e.mayRunAgain = l.IsWithinLimit(e.account, e.rank)
+		} else {
+			e.mayRunAgain, e.countsAs = true, ledger.Excepted
+		}
 	}
 }
 

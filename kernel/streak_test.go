@@ -48,6 +48,7 @@ func TestAQuietDayEndsTheStreakOfAllMembers(t *testing.T) {
 func TestShortLivesInTurnsAreAStreakInPlace(t *testing.T) {
 	job, pods := running(t, 2, kt.Type("worker", 2), kt.InPlace, kt.JobScope, kt.BackoffLimit(9))
 	job.Status.JobAttempt = 1
+	job.Status.Time.Since, job.Status.Time.Open.Since = metav1.NewTime(kt.At(time.Hour)), metav1.NewTime(kt.At(time.Hour))
 	job.Status.InPlace = &v1beta1.InPlaceStatus{StartedJobAttempt: 1, BarrierTime: &metav1.MicroTime{Time: kt.At(time.Hour)}, RestartTime: &metav1.MicroTime{Time: kt.At(time.Hour)}}
 	job.Status.Ledger = []v1beta1.TaskLedger{{Type: "worker", Replicas: []v1beta1.RankRecord{{Rank: 0, Streak: 1, Restarts: 1}}}}
 	now := kt.At(time.Hour + time.Minute)

@@ -1,10 +1,9 @@
 package kernel
 
 import (
+	"slices"
 	"strings"
 	"time"
-
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/ledger"
@@ -21,52 +20,62 @@ import (
 type loss struct {
 	cause      v1beta1.TimeCause // what ended the code; "" if there is no loss
 	beganAt    time.Time         // when the first replica ended, or showed its last sign of life; zero if unknown
-	hadTrained bool              // all replicas had run together before that, though no status says so
-	ranSince   time.Time         // since when they had; zero if unknown
-	running    running
-	first      *end // the end that says why; nil if none was recorded
+	ranSince   time.Time         // since when enough replicas had run together before that; zero if they had not
+	hadTrained bool              // no status says that they had
+	anew       bool              // there is no loss, but all replicas begin again, because one has succeeded under policy Always
+	// explainedBy is the end that says why; nil if none was recorded. With restartScope Job the first failure says it better, if there is one.
+	explainedBy *end
 }
 
 // lossOf finds the loss. It comes before applyVerdict writes restarts: after that nothing shows any more which replicas ran together.
-func lossOf(draft ledger.Draft, replicas *roster.Roster, recorded *outcomes, v verdict.Verdict, now time.Time) (l loss) {
-	l.running = recorded.running
-	first, at := firstLost(recorded)
-	l.first = first
-	if l.beganAt = at; first != nil && v.Course != verdict.Succeed && (len(recorded.allowedRestarts) > 0 || v.ByFailure) {
-		l.cause = causeOfLoss(first)
-	}
-	if draft.Trains() || l.cause == "" && v.Course != verdict.Succeed {
+func lossOf(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roster, recorded *outcomes, v verdict.Verdict) (l loss) {
+	l.explainedBy, l.beganAt = firstLost(draft.Ledger, recorded)
+	again := slices.ContainsFunc(recorded.allowedRestarts, func(e end) bool { return !e.account.Auxiliary })
+	switch {
+	case l.explainedBy != nil && v.Course != verdict.Succeed && (len(recorded.allowedRestarts) > 0 || v.ByFailure):
+		l.cause = causeOfLoss(l.explainedBy)
+	case again && draft.RestartsTogether() && !v.IsOver():
+		l.anew = true
+	case v.Course != verdict.Succeed:
 		return l
+	default:
+		l.beganAt = time.Time{} // it trained until now
 	}
-	until := l.beganAt
-	if l.cause == "" || until.IsZero() {
-		until = now
+	if l.ranSince = draft.TrainsSince(); l.ranSince.IsZero() {
+		l.ranSince, _ = ranTogetherSince(job, draft.Ledger, replicas, recorded.endedPods())
+		l.hadTrained = !l.ranSince.IsZero() && (l.beganAt.IsZero() || l.ranSince.Before(l.beganAt))
 	}
-	l.ranSince, l.hadTrained = ranTogether(draft, replicas, recorded.ended)
-	l.hadTrained = l.hadTrained && l.ranSince.Before(until)
 	return l
 }
 
 // firstLost returns the end that says why code ended, and when the first code ended. A failure that came because another replica was disrupted does
-// not say why, if there is another end.
-func firstLost(recorded *outcomes) (first *end, at time.Time) {
+// not say why, if there is another end. Nor does a success after which all begin again. An end with which the job goes on has lost nothing.
+func firstLost(l *ledger.Ledger, recorded *outcomes) (explains *end, at time.Time) {
+	if recorded.waitsFor > 0 {
+		return nil, time.Time{}
+	}
 	for _, e := range recorded.ended {
-		if e.hasSucceeded() || e.account.Auxiliary || recorded.waitsFor > 0 {
+		if e.account.Auxiliary || e.goesOnWithout() || e.hasSucceeded() && !l.RestartsTogether() {
 			continue
 		}
-		if ended := trainedUntil(e); !ended.IsZero() && (at.IsZero() || ended.Before(at)) {
+		if ended := trainedUntil(e); at.IsZero() || !ended.IsZero() && ended.Before(at) {
 			at = ended
 		}
-		if first == nil || first.isExcused && !e.isExcused {
-			first = e
+		if explainsBetter(e, explains) {
+			explains = e
 		}
 	}
-	return first, at
+	return explains, at
+}
+
+// explainsBetter reports whether an end says why code ended, and another does not; nil stands for none.
+func explainsBetter(e, than *end) bool {
+	return !e.hasSucceeded() && (than == nil || than.isExcused && !e.isExcused)
 }
 
 // trainedUntil returns when code stopped training; zero if unknown.
 func trainedUntil(e *end) time.Time {
-	at, f := e.pod.DecidedAt(), e.pod.Failure()
+	at, f := e.pod.CodeEndedAt(), e.pod.Failure()
 	if since := e.pod.LostSince(); !since.IsZero() && (at.IsZero() || since.Before(at)) {
 		at = since
 	}
@@ -114,18 +123,15 @@ func noteTime(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Ve
 // timeFacts returns the facts that decide what the time is spent on, and since when they hold.
 func timeFacts(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Verdict, l loss) (present *ledger.TimeFacts, from time.Time) {
 	present = stopOf(v, draft.Mode())
-	present.Loss, present.Basis = l.cause, timeBasis(w)
+	present.Loss, present.Anew, present.Basis = l.cause, l.anew, timeBasis(w)
 	if present.Paused || present.Queued {
 		return present, w.Now
 	}
-	var since time.Time
-	if !v.EndsJob() && !changesMode(w, draft) && !isBlockedBeforeItRan(w, v) && (present.Loss != "" || !draft.Trains()) {
-		since, present.Runs = runsSince(w.Job, draft.Ledger, replicas, l.running, present.Loss != "")
+	ended := present.Loss != "" || present.Anew
+	if !v.EndsJob() && !changesMode(w, draft) && !isBlockedBeforeItRan(w, v) && (ended || !draft.Trains()) {
+		from, present.Runs = runTogetherSince(w.Job, draft.Ledger, replicas)
 	}
-	switch {
-	case present.Runs:
-		from = since
-	case present.Loss != "":
+	if ended && !present.Runs {
 		from = l.beganAt
 	}
 	if from.IsZero() {
@@ -169,90 +175,4 @@ func timeBasis(w World) v1beta1.TimeBasis {
 	default:
 		return v1beta1.TimeBasisRunning
 	}
-}
-
-// running is how many replicas run, without auxiliary ones, and when the last of them started.
-type running struct {
-	n     int
-	since time.Time
-}
-
-// add counts a replica if its code runs.
-func (r *running) add(t *roster.Type, rank int) {
-	pod := t.Pods[rank]
-	if pod == nil || t.Auxiliary || t.HasFinished(rank) || pod.Status.Phase != corev1.PodRunning {
-		return
-	}
-	if at, all := t.Pod(rank).StartedAt(); all {
-		r.n++
-		r.since = latest(r.since, at)
-	}
-}
-
-// count counts all replicas whose pods are Alive by the ledger as it is now.
-func (r *running) count(replicas *roster.Roster) {
-	*r = running{}
-	for i := range replicas.Types {
-		t := &replicas.Types[i]
-		for rank := range t.Pods {
-			if state, matters := podStateOf(replicas, t, rank); matters && state == podstate.Alive {
-				r.add(t, rank)
-			}
-		}
-	}
-}
-
-// runsSince reports whether enough replicas run, and since when, as far as is known. All unfinished replicas have to run; with minMember, that many
-// are enough. R is what recordOutcomes has counted. It is counted again if a restart was written since, or if the barrier may have opened.
-func runsSince(job *v1beta1.GenericJob, l *ledger.Ledger, replicas *roster.Roster, r running, restarts bool) (since time.Time, enough bool) {
-	if !l.BarrierIsOpen() {
-		return time.Time{}, false
-	}
-	if restarts || l.RestartsInPlace() {
-		r.count(replicas)
-	}
-	need := l.Unfinished() - l.AuxiliaryReplicas()
-	if s := job.Spec.Scheduler; s != nil && s.MinMember != nil {
-		need = min(need, int(*s.MinMember))
-	}
-	return latest(r.since, l.RestartTime()), r.n >= need
-}
-
-// ranTogether reports whether all replicas had started before one of them ended, and when the last one started.
-func ranTogether(l ledger.Draft, replicas *roster.Roster, ended []*end) (since time.Time, together bool) {
-	for i := range replicas.Types {
-		t := &replicas.Types[i]
-		for rank, pod := range t.Pods {
-			if t.Auxiliary || pod == nil && t.HasFinished(rank) {
-				continue
-			}
-			if pod == nil || !t.HasFinished(rank) && replicas.IsToBeReplaced(t, rank) {
-				return time.Time{}, false
-			}
-			at, all := startOf(t, rank, ended)
-			if !all {
-				return time.Time{}, false
-			}
-			since = latest(since, at)
-		}
-	}
-	return latest(since, l.RestartTime()), l.BarrierIsOpen() && !since.IsZero()
-}
-
-// startOf returns when the code of a replica started, and whether all its containers did. If the code ended in this reconcile, that is the start
-// before the end.
-func startOf(t *roster.Type, rank int, ended []*end) (at time.Time, all bool) {
-	for _, e := range ended {
-		if e.account == t.Account && e.rank == rank {
-			return e.pod.StartedAt()
-		}
-	}
-	return t.Pod(rank).StartedAt()
-}
-
-func latest(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }

@@ -18,7 +18,7 @@ var modules = map[string]string{
 	"Kueue": "sigs.k8s.io/kueue", "Kubernetes' own gangs": "k8s.io/kubernetes", "Volcano": "volcano.sh/volcano", "Coscheduling": "sigs.k8s.io/scheduler-plugins",
 	"Argo Workflows": "github.com/argoproj/argo-workflows/v4", "Katib": "github.com/kubeflow/katib", "Flyte": "github.com/kubeflow/training-operator",
 	"Kubeflow's SDK, kubeflow-training": "kubeflow-training", "Kubeflow's training operator": "github.com/kubeflow/training-operator",
-	"Kubeflow's MPI operator": "github.com/kubeflow/mpi-operator", "Helm": "helm.sh/helm/v4", "kstatus, by which Helm and Flux judge": "github.com/fluxcd/cli-utils",
+	"Kubeflow's MPI operator": "github.com/kubeflow/mpi-operator", "Helm": "helm.sh/helm/v4", "kstatus, by which Helm and Flux decide": "github.com/fluxcd/cli-utils",
 	"Flux": "github.com/fluxcd/pkg/runtime", "Argo CD": "github.com/yuin/gopher-lua", "Prometheus": "github.com/prometheus/prometheus",
 	"kube-state-metrics": "k8s.io/kube-state-metrics/v2", "ml-goodput-measurement": "ml_goodput_measurement",
 }

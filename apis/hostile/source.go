@@ -1,4 +1,4 @@
-// Package hostile makes objects that nobody in his right mind would write, for tests: it changes good ones at random
+// Package hostile makes objects that nobody in his right mind would write, for tests. It changes good ones at random
 // places into what code is likely not to expect. All choices follow from bytes, so that a fuzzer can drive them and a
 // failure can be had again.
 package hostile

@@ -1,7 +1,7 @@
-// Package inplace is what the operator and the wrapper in a pod tell each other, where replicas are restarted in place: orders, which a pod's
-// annotation holds and a downward API volume shows as a file, and reports, with which the wrapper answers questions. A question may bring the order,
-// too, for volumes are slow. Orders are text, as Order.String writes them. Questions and reports are JSON, one of each for a TCP connection. It
-// also reads the numbers in lines of progress, as the wrapper and kubectl gj do. It imports nothing but the standard library, for the wrapper is
+// Package inplace is what the operator and the wrapper in a pod tell each other, where replicas are restarted in place. The operator gives orders,
+// which a pod's annotation holds and a downward API volume shows as a file. The wrapper answers questions with reports. A question may bring the
+// order, too, for volumes are slow. Orders are text, as Order.String writes them. Questions and reports are JSON, one of each for a TCP connection.
+// It also reads the numbers in lines of progress, as the wrapper and kubectl gj do. It imports nothing but the standard library, for the wrapper is
 // small.
 package inplace
 
@@ -21,8 +21,8 @@ const (
 	Binary = "wrapper"
 	// Volume is the pod's volume that holds the wrapper and its state.
 	Volume = "genericjob-wrapper"
-	// Port is the TCP port at which the wrapper answers a Question with a Report, unless a container of the pod declares that port: then it is the
-	// next that none does.
+	// Port is the TCP port at which the wrapper answers a Question with a Report. Where a container of the pod declares that port, it is the next
+	// that none declares.
 	Port = 10190
 	// AgentName is the name, as the kernel knows it, of a process that asks its own descendants to end when it is asked to. The wrapper
 	// then leaves that to it.
@@ -94,7 +94,7 @@ type Report struct {
 	// Step and Loss are the last numbers that the code's output told, as it wrote them; "" if it told none.
 	Step string `json:"step,omitempty"`
 	Loss string `json:"loss,omitempty"`
-	// Furthest is the highest step that the output of the code of Attempt has told, "none" if it has told none, and "" if that is not certain.
+	// Furthest is the highest step that the output of the code of Attempt has told. It is "none" if it has told none, and "" if that is not certain.
 	Furthest string `json:"furthest,omitempty"`
 	// Pace is how fast its steps follow each other; nil if it told none, or they began anew.
 	Pace *Pace `json:"pace,omitempty"`
@@ -130,8 +130,8 @@ type End struct {
 // MaxMessage is how many bytes of a termination message a report quotes: its end.
 const MaxMessage = 1024
 
-// RepeatFormat is the line with which a wrapper begins to repeat the end of what code has said before: in a container that ends without having run
-// any, since a kubelet keeps the log of one container that has ended. Nothing follows but what is repeated.
+// RepeatFormat is the line with which a wrapper begins to repeat the end of what code has said before. It does so in a container that ends without
+// having run any, since a kubelet keeps the log of one container that has ended. Nothing follows but what is repeated.
 const RepeatFormat = "genericjob wrapper: attempt %d had ended with exit code %d. The end of what it said:\n"
 
 // IsRepeat reports whether a line of a log is that of RepeatFormat.
@@ -141,13 +141,13 @@ func IsRepeat(line string) bool {
 	return err == nil
 }
 
-// Wrappers hold code that has failed, so that the kubelet does not delay its next start: it starts a container at once that has failed
-// for the first time, and from then on waits longer each time, until one has run for ten minutes.
+// Wrappers hold code that has failed, so that the kubelet does not delay its next start. A kubelet starts a container at once that has failed for the
+// first time. From then on it waits longer each time, until one has run for ten minutes.
 const (
 	// Hold is for how long.
 	Hold = 20 * time.Second
-	// HoldWithin is how long after the start of a container its wrapper does so, if it is not the pod's first: some longer than the
-	// kubelet remembers.
+	// HoldWithin is how long after the start of a container its wrapper does so, if it is not the pod's first. It is somewhat longer than the kubelet
+	// remembers.
 	HoldWithin = 11 * time.Minute
 )
 

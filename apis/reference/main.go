@@ -1,5 +1,5 @@
-// Command reference writes the API reference, one table for the spec and one for the status of each kind, from the CRDs that
-// controller-gen has made from the types of this folder.
+// Command reference writes the API reference: one table for the spec and one for the status of each kind. It reads the CRDs that controller-gen has
+// made from the types of this folder.
 //
 // Usage: reference CRD... > README.md
 package main

@@ -82,3 +82,36 @@ func TestAFlagThatHasNoRowIsFound(t *testing.T) {
 	require.False(t, sameDefault("off", "30"))
 	require.False(t, sameDefault("", ""))
 }
+
+// A flag that has no effect would leave an admin to wait for one.
+func TestFlagsAboutKubeflowNeedKubeflow(t *testing.T) {
+	for flag, kinds := range map[string]string{"--gang-scheduler-name=volcano": "Kubeflow's jobs", "--mpi-keys": "Kubeflow's MPIJobs"} {
+		require.Contains(t, saidWithoutCluster(t, flag), "manager: "+flag+" has no effect without --kubeflow: it is about "+kinds)
+		require.NotContains(t, saidWithoutCluster(t, flag, "--kubeflow"), "has no effect")
+	}
+}
+
+// An admin would take two operators for one that works and one that waits.
+func TestFlagsAboutALeaseNeedLeaderElect(t *testing.T) {
+	for _, flag := range []string{"--leader-elect-namespace=a", "--leader-elect-lease-duration=40s", "--leader-elect-renew-deadline=17s", "--leader-elect-retry-period=1s"} {
+		require.Contains(t, saidWithoutCluster(t, flag), "manager: "+flag+" has no effect without --leader-elect: give that, too, or leave it out")
+		require.NotContains(t, saidWithoutCluster(t, flag, "--leader-elect"), "has no effect")
+	}
+	require.NotContains(t, saidWithoutCluster(t, "--leader-elect-lease-duration=30s"), "has no effect", "the default says nothing")
+}
+
+// Go's flags end at the first word that is none: an operator that was to serve one namespace would serve all.
+func TestWordsThatAreNoFlagsAreRefused(t *testing.T) {
+	require.Contains(t, saidWithoutCluster(t, "--leader-elect", "true", "--namespaces=a"), `manager: argument "true" is no flag, and flags behind it would have no effect`)
+	require.NotContains(t, saidWithoutCluster(t, "--leader-elect=true", "--namespaces", "a"), "no flag")
+}
+
+// saidWithoutCluster returns what the operator says that finds no cluster, or that refuses its flags before.
+func saidWithoutCluster(t *testing.T, flags ...string) string {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), binary, append([]string{"--metrics-bind-address=0", "--health-probe-bind-address=0"}, flags...)...)
+	c.Env = []string{"HOME=" + t.TempDir(), "KUBECONFIG=/does/not/exist"}
+	out, err := c.CombinedOutput()
+	require.Error(t, err)
+	return string(out)
+}

@@ -30,7 +30,7 @@ func start(args []string) int {
 	case len(args) == 1 && args[0] == develop.Command:
 		return develop.Serve(inplace.Dir, os.Stdin, os.Stdout)
 	default:
-		fmt.Fprintln(os.Stderr, "usage: wrapper install DIR | wrapper run [flags] -- COMMAND")
+		fmt.Fprintln(os.Stderr, "usage: wrapper install DIR | wrapper run [flags] -- COMMAND | wrapper "+develop.Command)
 		return 2
 	}
 }

@@ -20,7 +20,8 @@ func Reference(namespace string, owner *metav1.OwnerReference) *corev1.ObjectRef
 	return &corev1.ObjectReference{APIVersion: owner.APIVersion, Kind: owner.Kind, Namespace: namespace, Name: owner.Name, UID: owner.UID}
 }
 
-// Events emits events about an object. An event of a replica names its pod: events of the same reason would be counted as one otherwise.
+// Events emits events about an object. An event of a replica names its pod, and one of a node that node. Otherwise events of the same reason would be
+// counted as one.
 func Events(recorder events.EventRecorder, about runtime.Object, list []kernel.Event) {
 	for _, e := range list {
 		kind := corev1.EventTypeNormal
@@ -28,8 +29,11 @@ func Events(recorder events.EventRecorder, about runtime.Object, list []kernel.E
 			kind = corev1.EventTypeWarning
 		}
 		var related runtime.Object
-		if e.Pod != "" {
+		switch {
+		case e.Pod != "":
 			related = &corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Name: e.Pod, UID: e.UID}
+		case e.Node != "":
+			related = &corev1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: e.Node}
 		}
 		action := e.Reason
 		if e.Attempt > 0 { // a recorder counts events alike by all but their note, and keeps the first note: each restart is another action

@@ -46,7 +46,7 @@ func ParseConditions(named string) (list []Condition, err error) {
 }
 
 // conditionProblem returns the first of the bad conditions that a node has, in the order of the list.
-func conditionProblem(node *corev1.Node, bad []Condition) (f ledger.NodeProblem, ok bool) {
+func conditionProblem(node *corev1.Node, bad []Condition) (problem ledger.NodeProblem, ok bool) {
 	for _, b := range bad {
 		for _, c := range node.Status.Conditions {
 			if c.Type == b.Type && c.Status == b.Status {
@@ -54,7 +54,7 @@ func conditionProblem(node *corev1.Node, bad []Condition) (f ledger.NodeProblem,
 			}
 		}
 	}
-	return f, false
+	return problem, false
 }
 
 func describe(c corev1.NodeCondition) string {

@@ -77,50 +77,48 @@ type sightings struct {
 }
 
 // set has a job tell these, and nothing else.
-func (r *sightings) set(job types.NamespacedName, tells map[place]sighting) {
-	for _, p := range r.of[job] {
-		r.replace(p, slices.DeleteFunc(r.at[p.namespace][p.node], func(have sighting) bool { return have.job == job }))
+func (s *sightings) set(job types.NamespacedName, tells map[place]sighting) {
+	for _, p := range s.of[job] {
+		s.replace(p, slices.DeleteFunc(s.at[p.namespace][p.node], func(have sighting) bool { return have.job == job }))
 	}
-	delete(r.of, job)
+	delete(s.of, job)
 	for p, tell := range tells {
-		list := append(r.at[p.namespace][p.node], tell)
+		list := append(s.at[p.namespace][p.node], tell)
 		slices.SortFunc(list, func(a, b sighting) int {
 			return cmp.Or(a.at.Compare(b.at), strings.Compare(a.job.String(), b.job.String()))
 		})
-		r.replace(p, list)
-		r.of[job] = append(r.of[job], p)
-		for len(r.at[p.namespace][p.node]) > mostSightings {
-			r.forget(p, spare(p, r.at[p.namespace][p.node]))
+		s.replace(p, list)
+		s.of[job] = append(s.of[job], p)
+		for len(s.at[p.namespace][p.node]) > mostSightings {
+			s.forget(p, spare(p, s.at[p.namespace][p.node]))
 		}
 	}
 	for p := range tells {
-		for len(r.at[p.namespace]) > mostOfOne {
-			r.forgetOldest(p.namespace)
+		for len(s.at[p.namespace]) > mostOfOne {
+			s.forgetOldest(p.namespace)
 		}
 	}
-	for r.count > mostPlaces {
-		r.forgetOldest(r.fullest())
+	for s.count > mostPlaces {
+		s.forgetOldest(s.fullest())
 	}
 }
 
 // replace stores the sightings of a place.
-func (r *sightings) replace(p place, list []sighting) {
-	_, ok := r.at[p.namespace][p.node]
-	switch {
-	case len(list) > 0 && !ok:
-		r.count++
-		if r.at[p.namespace] == nil {
-			r.at[p.namespace] = map[string][]sighting{}
-		}
-		fallthrough
-	case len(list) > 0:
-		r.at[p.namespace][p.node] = list
-	case ok:
-		r.count--
-		delete(r.at[p.namespace], p.node)
-		if len(r.at[p.namespace]) == 0 {
-			delete(r.at, p.namespace)
-		}
+func (s *sightings) replace(p place, list []sighting) {
+	nodes := s.at[p.namespace]
+	if nodes == nil {
+		nodes = map[string][]sighting{}
+		s.at[p.namespace] = nodes
+	}
+	s.count -= len(nodes)
+	if len(list) > 0 {
+		nodes[p.node] = list
+	} else {
+		delete(nodes, p.node)
+	}
+	s.count += len(nodes)
+	if len(nodes) == 0 {
+		delete(s.at, p.namespace)
 	}
 }
 
@@ -135,20 +133,20 @@ func spare(p place, list []sighting) int {
 }
 
 // forget forgets a sighting of a place.
-func (r *sightings) forget(p place, i int) {
-	list := r.at[p.namespace][p.node]
+func (s *sightings) forget(p place, i int) {
+	list := s.at[p.namespace][p.node]
 	job := list[i].job
-	r.of[job] = slices.DeleteFunc(r.of[job], func(of place) bool { return of == p })
-	if len(r.of[job]) == 0 {
-		delete(r.of, job)
+	s.of[job] = slices.DeleteFunc(s.of[job], func(of place) bool { return of == p })
+	if len(s.of[job]) == 0 {
+		delete(s.of, job)
 	}
-	r.replace(p, slices.Delete(list, i, i+1))
+	s.replace(p, slices.Delete(list, i, i+1))
 }
 
 // fullest returns the namespace of which most places are kept. Lost nodes count for all, so they stay.
-func (r *sightings) fullest() (namespace string) {
-	for ns, nodes := range r.at {
-		if n, most := len(nodes), len(r.at[namespace]); ns != everywhere && (namespace == everywhere || n > most || n == most && ns < namespace) {
+func (s *sightings) fullest() (namespace string) {
+	for ns, nodes := range s.at {
+		if n, most := len(nodes), len(s.at[namespace]); ns != everywhere && (namespace == everywhere || n > most || n == most && ns < namespace) {
 			namespace = ns
 		}
 	}
@@ -156,16 +154,16 @@ func (r *sightings) fullest() (namespace string) {
 }
 
 // forgetOldest forgets the place of a namespace of which nothing has been told for the longest time.
-func (r *sightings) forgetOldest(namespace string) {
+func (s *sightings) forgetOldest(namespace string) {
 	var oldest string
 	var at time.Time
-	for node, list := range r.at[namespace] {
+	for node, list := range s.at[namespace] {
 		told := list[len(list)-1].at
 		if oldest == "" || cmp.Or(told.Compare(at), strings.Compare(node, oldest)) < 0 {
 			oldest, at = node, told
 		}
 	}
-	for p := (place{namespace, oldest}); len(r.at[namespace][oldest]) > 0; {
-		r.forget(p, 0)
+	for p := (place{namespace, oldest}); len(s.at[namespace][oldest]) > 0; {
+		s.forget(p, 0)
 	}
 }

@@ -137,8 +137,8 @@ func (s *Store) ProblemsFor(job *v1beta1.GenericJob) (list []ledger.NodeProblem)
 	for _, namespace := range []string{job.Namespace, everywhere} {
 		nodes := s.seen.at[namespace]
 		for _, node := range slices.Sorted(maps.Keys(nodes)) {
-			if f, ok := sightedProblem(nodes[node], self, node); ok {
-				list = append(list, f)
+			if problem, ok := sightedProblem(nodes[node], self, node); ok {
+				list = append(list, problem)
 			}
 		}
 	}
@@ -166,17 +166,18 @@ func (s *Store) conditionsFor(job *v1beta1.GenericJob) (names []string) {
 }
 
 // sightedProblem returns what other jobs tell of a node. Of a lost node it names no job, for that may be of another tenant.
-func sightedProblem(list []sighting, self types.NamespacedName, node string) (f ledger.NodeProblem, ok bool) {
-	f.Node = node
-	for _, r := range list {
-		if r.job == self {
+func sightedProblem(list []sighting, self types.NamespacedName, node string) (problem ledger.NodeProblem, ok bool) {
+	problem.Node = node
+	for _, s := range list {
+		if s.job == self {
 			continue
 		}
-		f.Times, f.Reason, f.Message = append(f.Times, metav1.NewTime(r.at)), r.reason, "it did not answer, and another job had pods there"
-		if r.reason != v1beta1.AvoidLost {
-			f.Message = "in job " + r.job.Name + ": " + r.message
+		problem.Times = append(problem.Times, metav1.NewTime(s.at))
+		problem.Reason, problem.Message = s.reason, "it did not answer, and another job had pods there"
+		if s.reason != v1beta1.AvoidLost {
+			problem.Message = "in job " + s.job.Name + ": " + s.message
 		}
 	}
-	f.Message = text.Cut(f.Message, maxMessage)
-	return f, len(f.Times) > 0
+	problem.Message = text.Cut(problem.Message, maxMessage)
+	return problem, len(problem.Times) > 0
 }

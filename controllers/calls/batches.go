@@ -38,24 +38,37 @@ func (r *Refusals) due(actions []kernel.Action) []kernel.Action {
 	return append(due, others...)
 }
 
-// batchOf names the batch of an action. Once an action of a batch is accepted, the refused ones form a batch of their own. So actions that were never
-// refused do not wait for them, and they do not all begin at once.
-func (r *Refusals) batchOf(a kernel.Action) string {
-	batch := batchOf(a)
-	if r.batches[batch].opened && r.refused[idOf(a)] != nil {
-		return retryBatch(batch)
+// batchNow names the batch in which an action is tried now: that of batchOf, or another if it was refused.
+func (r *Refusals) batchNow(a kernel.Action) string {
+	if s := r.refused[idOf(a)]; s != nil {
+		return r.retriedIn(s)
 	}
-	return batch
+	return batchOf(a)
 }
 
-// retryBatch names the batch of actions that are tried again. If it is closed, the batch itself stays open; if that is closed, both are.
+// retriedIn names the batch in which a refused action is tried again. Once an action of a batch is accepted, the refused ones form a batch of their own.
+// So actions that were never refused do not wait for them, and they do not all begin at once. Names that are taken are always there.
+func (r *Refusals) retriedIn(s *activeRefusal) string {
+	if s.taken || r.batches[s.batch].opened {
+		return retryBatch(s.batch)
+	}
+	return s.batch
+}
+
+// retryBatch names the batch of those of a batch that are tried again. If it is closed, the batch itself stays open. If that is closed, both are, but
+// for names that are taken.
 func retryBatch(batch string) string { return batch + ", again" }
 
-// next returns when a refused action may be tried again: it is due, and its batch is open.
+// waitsFor reports whether a refused action waits while a batch is closed.
+func (s *activeRefusal) waitsFor(batch string) bool {
+	return batch == retryBatch(s.batch) || batch == s.batch && !s.taken
+}
+
+// next returns when a refused action may be tried again: it is due, and what it waits for is open.
 func (r *Refusals) next(s *activeRefusal) time.Time {
 	next := s.due()
 	for _, batch := range []string{s.batch, retryBatch(s.batch)} {
-		if until := r.batches[batch].closedUntil; until.After(next) {
+		if until := r.batches[batch].closedUntil; s.waitsFor(batch) && until.After(next) {
 			next = until
 		}
 	}
@@ -80,7 +93,7 @@ func (r *Refusals) close(name string) {
 		if soon := r.clock.Now().Add(s.wait()); due.Before(soon) {
 			due = soon
 		}
-		if (s.batch == name || retryBatch(s.batch) == name) && (until.IsZero() || due.Before(until)) {
+		if s.waitsFor(name) && (until.IsZero() || due.Before(until)) {
 			until = due
 		}
 	}
@@ -124,9 +137,9 @@ func (r *Refusals) fill() {
 		b.full = false
 		r.batches[name] = b
 	}
-	for name, n := range r.activeCreates() {
+	for name, n := range r.activeCreates(r.retriedIn) {
 		b := r.batches[name]
-		b.full = n >= maxActive && !b.opened
+		b.full = n >= maxActive
 		r.batches[name] = b
 	}
 }
@@ -135,18 +148,18 @@ func (r *Refusals) fill() {
 // and not due yet are added, because they are planned in vain.
 func (r *Refusals) Plans(most int) int {
 	inVain := 0
-	for _, n := range r.activeCreates() {
+	for _, n := range r.activeCreates(func(s *activeRefusal) string { return s.Action.Type }) {
 		inVain = max(inVain, n)
 	}
 	return cmp.Or(most, mostActions) + inVain
 }
 
-// activeCreates returns how many refusals of creates are active, by batch.
-func (r *Refusals) activeCreates() map[string]int {
+// activeCreates returns how many refusals of creates are active, by what a function returns of each.
+func (r *Refusals) activeCreates(by func(*activeRefusal) string) map[string]int {
 	n := map[string]int{}
 	for _, s := range r.refused {
 		if s.Action.Verb.Creates() {
-			n[s.batch]++
+			n[by(s)]++
 		}
 	}
 	return n

@@ -24,7 +24,7 @@ func (d desk) turn(answer error, missing int) (asked int, out Outcome) {
 	planned := d.Plans(0)
 	actions := creates(min(missing, planned))
 	r := d.begun(actions)
-	for _, b := range share(r.due(actions), r.batchOf, mostActions, r.batchesWithMore([]string{"worker"})) {
+	for _, b := range share(r.due(actions), r.batchNow, mostActions, r.batchesWithMore([]string{"worker"})) {
 		refused := 0
 		for _, a := range b.actions {
 			asked++
@@ -68,8 +68,8 @@ func TestFewOfManyRefusalsAreRemembered(t *testing.T) {
 	require.GreaterOrEqual(t, n, mostActions)
 }
 
-// TestALineThatIsFullIsNotCut: it waits until something of it is asked for again. Else a reconcile would follow at once, and another.
-func TestALineThatIsFullIsNotCut(t *testing.T) {
+// TestABatchThatIsFullIsNotCut: it waits until something of it is asked for again. Else a reconcile would follow at once, and another.
+func TestABatchThatIsFullIsNotCut(t *testing.T) {
 	d := newDesk()
 	r := d.begun(creates(maxActive))
 	for _, a := range creates(maxActive) {
@@ -86,7 +86,7 @@ func TestALineThatIsFullIsNotCut(t *testing.T) {
 }
 
 // What was accepted before the edit kept the batch open: one more replica was asked for with each that was refused.
-func TestALineThatWasOpenBeforeAnEditIsFullAfterwards(t *testing.T) {
+func TestABatchThatWasOpenBeforeAnEditIsFullAfterwards(t *testing.T) {
 	d := newDesk()
 	r := d.begun(creates(2))
 	_ = r.note(creates(1)[0], "", nil)

@@ -2,6 +2,7 @@ package calls
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -40,6 +41,9 @@ type Owner struct {
 	// Object is the job, in the state that the plan was made from. Kind is its kind.
 	Object client.Object
 	Kind   schema.GroupVersionKind
+	// NameWasTaken says that somebody else's object had a name when it was last to be created. So Create looks first: the apiserver sees that only
+	// after it has charged a create to the quotas.
+	NameWasTaken bool
 }
 
 // IsCurrent is the fence: it reads the job live, and reports whether it is still in the state that the plan was made from. A write of the status
@@ -67,6 +71,11 @@ func GetLive(ctx context.Context, live client.Reader, o client.Object, kind sche
 // Create creates an object that the job controls. The argument what is for errors: it says what was tried. The error is a *RefusalError if the
 // apiserver will keep refusing.
 func (o Owner) Create(ctx context.Context, what string, want client.Object) error {
+	if o.NameWasTaken {
+		if _, err := o.existing(ctx, what, want); !errors.Is(err, errNameIsFree) {
+			return err
+		}
+	}
 	err := o.Client.Create(ctx, want)
 	switch {
 	case err == nil:
@@ -84,6 +93,9 @@ func (o Owner) Create(ctx context.Context, what string, want client.Object) erro
 	}
 }
 
+// errNameIsFree says that no object has a name that was taken.
+var errNameIsFree = errors.New("it existed a moment ago and is gone now: trying again")
+
 // existing reads live the object that has the name of a new one. If the job controls it, the cache does not show it yet, and that is fine. If it is
 // being deleted, its delete event begins the next reconcile. An object of anybody else is left alone, and the create is refused. So it is if somebody
 // has edited a label by which the operator finds the object, or knows whose it is.
@@ -91,7 +103,7 @@ func (o Owner) existing(ctx context.Context, what string, want client.Object) (c
 	have := want.DeepCopyObject().(client.Object)
 	err := o.Live.Get(ctx, client.ObjectKeyFromObject(want), have)
 	if apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("%s: it existed a moment ago and is gone now: trying again", what)
+		return nil, fmt.Errorf("%s: %w", what, errNameIsFree)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: look at what exists already: %w", what, err)
@@ -161,20 +173,15 @@ func (x *Executor) updateService(ctx context.Context, a kernel.Action) error {
 	return Explain(a.String(), err)
 }
 
-// createAndTell creates an object, and tells of it unless it was there before.
-func (x *Executor) createAndTell(ctx context.Context, what string, o client.Object) error {
-	err := x.Create(ctx, what, o)
-	if err == nil {
-		x.reportCreated(o)
-	}
-	return err
-}
-
-// reportCreated calls OnCreated for an object that the apiserver has just stored.
-func (x *Executor) reportCreated(o client.Object) {
-	if x.OnCreated != nil && o.GetUID() != "" {
+// createAndTell creates the object of an action, and tells of it unless it was there before.
+func (x *Executor) createAndTell(ctx context.Context, a kernel.Action, o client.Object) error {
+	owner := x.Owner
+	owner.NameWasTaken = x.Refusals.nameWasTaken(a)
+	err := owner.Create(ctx, "create "+kindOf(o)+" "+o.GetName(), o)
+	if err == nil && x.OnCreated != nil && o.GetUID() != "" {
 		x.OnCreated(o)
 	}
+	return err
 }
 
 // createPod creates the pod of an action, without restart rules if the apiserver refuses those: no user has written them. What it
@@ -183,9 +190,9 @@ func (x *Executor) createPod(ctx context.Context, a kernel.Action) error {
 	if x.Job.Spec.RestartStrategy != v1beta1.RestartInPlace {
 		return x.tryPod(ctx, a, true)
 	}
-	with := x.Rules.taken(ctx, x.Clock.Now())
-	err := x.tryPod(ctx, a, with)
-	if !with || !x.refusesRules(a, err) {
+	rules := x.Rules.accepted(ctx, x.Clock.Now())
+	err := x.tryPod(ctx, a, rules)
+	if !rules || !x.refusesRules(a, err) {
 		return err
 	}
 	err = x.tryPod(ctx, a, false)
@@ -202,9 +209,8 @@ func (x *Executor) tryPod(ctx context.Context, a kernel.Action, rules bool) erro
 		build.LeaveOutRestartRules(pod)
 	}
 	group := pod.Spec.SchedulingGroup
-	if err := x.Create(ctx, "create Pod "+pod.Name, pod); err != nil {
+	if err := x.createAndTell(ctx, a, pod); err != nil {
 		return err
 	}
-	x.reportCreated(pod)
 	return x.checkSchedulingGroup(ctx, a, pod, group)
 }

@@ -20,7 +20,7 @@
 //	at first       the first create goes alone, and fails. The refusal is in doubt, because it may pass      pace.go, refusals.go
 //	               two more fail: their batch is closed for 20 ms, and the other workers wait                pace.go, batches.go
 //	after 20 ms    it is tried again, before workers that were not; then after as long as it has lasted      batches.go, refusals.go
-//	               what is tried again in vain keeps what was refused before waiting, too (closeRetried)     batches.go
+//	               what is tried again in vain keeps all of it waiting that was refused (closeRetried)       batches.go
 //	50 refused     the batch is full: no other worker is tried until one of the batch is accepted            batches.go
 //	after 10 s     it is told in the status; of a batch and a reason there is one event                      refusals.go
 //	after 1 min    each refused worker is tried once a minute, whatever events come                          refusals.go
@@ -29,6 +29,9 @@
 //	an edit        refused creates are forgotten, and batches are open: all is tried at once                 refusals.go
 //
 // What does not pass by itself, as an exceeded quota, is told at once, and tried again after 1 s instead of 20 ms.
+//
+// A name that is taken is refused of one object alone. It neither closes the batch nor fills it. It is tried again in the batch of those that were
+// refused, three in a second. A look comes first, and a create only when the name is free.
 //
 // Begin with execute.go: it carries out the actions of one reconcile over a GenericJob. Then read refusals.go, what the package remembers of refused
 // actions.

@@ -83,7 +83,7 @@ func (o Outcome) Wake() time.Duration {
 func (x *Executor) Execute(ctx context.Context, actions []kernel.Action) (Outcome, error) {
 	refusals := x.Refusals
 	refusals.begin(x.Job, actions, x.Clock)
-	batches := share(refusals.due(actions), refusals.batchOf, cmp.Or(x.MostActions, mostActions), refusals.batchesWithMore(x.TypesLackingPods))
+	batches := share(refusals.due(actions), refusals.batchNow, cmp.Or(x.MostActions, mostActions), refusals.batchesWithMore(x.TypesLackingPods))
 	left := false
 	for tier := range kernel.DeleteJob.Tier() + 1 {
 		if refusals.holdsUp(tier) || left && tier == kernel.DeleteJob.Tier() {
@@ -171,7 +171,7 @@ func (x *Executor) nameOf(a kernel.Action) string {
 func (x *Executor) carryOut(ctx context.Context, a kernel.Action) error {
 	switch a.Verb {
 	case kernel.CreateService:
-		return x.createAndTell(ctx, "create Service "+a.Service.Name, a.Service.DeepCopy())
+		return x.createAndTell(ctx, a, a.Service.DeepCopy())
 	case kernel.CreatePod:
 		return x.createPod(ctx, a)
 	case kernel.UpdateService:

@@ -51,7 +51,7 @@ func TestSoManyCallsBegin(t *testing.T) {
 	require.Equal(t, parallel, most)
 }
 
-// The last calls wait for one another, once the first have made atOnce for all that may be under way. With fewer at once they never meet.
+// The last calls wait for one another, once the first have made room for all that may be under way. With fewer at once they never meet.
 func TestCallsAreMadeOnceEachAndManyAtOnce(t *testing.T) {
 	const n, meet = 1000, 1000 - parallel
 	var calls, waiting atomic.Int32
@@ -80,7 +80,7 @@ func TestWhatIsRefusedIsNotAskedForFiveThousandTimes(t *testing.T) {
 	no := errors.New("refused")
 	at, made, why := peak(t, 5000, 1, func(int) error { return no })
 	require.Equal(t, refused, why)
-	require.Equal(t, 1, at, "what fails makes no atOnce")
+	require.Equal(t, 1, at, "what fails makes no room")
 	require.Equal(t, minFailures, slices.Index(made, false))
 	require.False(t, slices.Contains(made[minFailures:], true))
 
@@ -91,7 +91,7 @@ func TestWhatIsRefusedIsNotAskedForFiveThousandTimes(t *testing.T) {
 		return nil
 	})
 	require.Equal(t, refused, why)
-	require.False(t, slices.Contains(made[4+5+5:], true), "four calls have made atOnce for five, and outweigh five")
+	require.False(t, slices.Contains(made[4+5+5:], true), "four calls have made room for five, and outweigh five")
 }
 
 func TestOneThatIsRefusedHoldsUpNoOther(t *testing.T) {
@@ -107,7 +107,7 @@ func TestOneThatIsRefusedHoldsUpNoOther(t *testing.T) {
 	}
 }
 
-func TestALineThatIsLateHasBegunAtLeast(t *testing.T) {
+func TestABatchThatIsLateHasBegunAtLeast(t *testing.T) {
 	p := alone()
 	p.turnIsOver = func() bool { return true }
 	calls := 0
@@ -123,7 +123,7 @@ func TestNoCalls(t *testing.T) {
 	require.Equal(t, atEnd, why)
 }
 
-func TestLinesShareTheCalls(t *testing.T) {
+func TestBatchesShareTheCalls(t *testing.T) {
 	c := &Limiter{}
 	require.Equal(t, parallel, c.atOnce())
 	for n := 1; n <= 200; n++ {
@@ -139,7 +139,7 @@ func TestLinesShareTheCalls(t *testing.T) {
 	require.Equal(t, parallel, c.atOnce())
 }
 
-func TestAReconcileTakesFromEachLineInTurn(t *testing.T) {
+func TestAReconcileTakesFromEachBatchInTurn(t *testing.T) {
 	var actions []kernel.Action
 	for rank := range 1000 {
 		actions = append(actions, kernel.Action{Verb: kernel.CreatePod, Type: "worker", Rank: rank})

@@ -90,20 +90,20 @@ func share(actions []kernel.Action, batchOf func(kernel.Action) string, most int
 		batches[i].actions = append(batches[i].actions, a)
 	}
 	slices.SortStableFunc(batches, func(a, b batch) int { return a.verb.Tier() - b.verb.Tier() })
-	taken := make([]int, len(batches))
-	for taking := true; taking && most > 0; {
-		taking = false
+	shares := make([]int, len(batches))
+	for goesOn := true; goesOn && most > 0; {
+		goesOn = false
 		for i := range batches {
-			if taken[i] < len(batches[i].actions) && most > 0 {
-				taken[i]++
+			if shares[i] < len(batches[i].actions) && most > 0 {
+				shares[i]++
 				most--
-				taking = true
+				goesOn = true
 			}
 		}
 	}
 	for i := range batches {
-		batches[i].cut = batches[i].cut || taken[i] < len(batches[i].actions)
-		batches[i].actions = batches[i].actions[:taken[i]]
+		batches[i].cut = batches[i].cut || shares[i] < len(batches[i].actions)
+		batches[i].actions = batches[i].actions[:shares[i]]
 	}
 	return batches
 }

@@ -63,10 +63,11 @@ type batchReason struct{ batch, reason string }
 //	ended      success, a plan without it, an edit (a create)    never: forgotten     hear no more
 type activeRefusal struct {
 	kernel.Refusal
-	batch       string
-	sure        bool // the last answer does not pass by itself
-	fresh       bool // the last answer came in this reconcile
-	asked       bool // an action of this reconcile asks for it
+	batch       string // that of the action, as batchOf names it
+	taken       bool   // somebody else's object has the name: it is tried again as one of its batch that was refused
+	sure        bool   // the last answer does not pass by itself
+	fresh       bool   // the last answer came in this reconcile
+	asked       bool   // an action of this reconcile asks for it
 	since, last time.Time
 }
 
@@ -134,7 +135,16 @@ func (r *Refusals) holdsUp(tier int) bool {
 	return false
 }
 
-// note remembers what became of an action, and returns its error.
+// nameWasTaken reports whether an action was refused because somebody else's object has the name.
+func (r *Refusals) nameWasTaken(a kernel.Action) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.refused[idOf(a)]
+	return s != nil && s.taken
+}
+
+// note remembers what became of an action, and returns its error if that says something of the others of its batch. A name that is taken does not:
+// the apiserver looks for the name after it has admitted the object. It does of others that are tried again.
 func (r *Refusals) note(a kernel.Action, object string, err error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -153,12 +163,16 @@ func (r *Refusals) note(a kernel.Action, object string, err error) error {
 		s = &activeRefusal{since: now}
 		r.refused[id] = s
 	}
-	s.last, s.batch, s.fresh = now, batchOf(a), true
+	s.last, s.fresh = now, true
 	if s.last.Before(s.since) { // the clock was set back
 		s.since = s.last
 	}
+	wasTaken := s.taken
 	s.Refusal, s.sure = refusalOf(a, err)
-	s.Object = object
+	s.Object, s.batch, s.taken = object, batchOf(a), s.Reason == v1beta1.ReasonNameConflict
+	if s.taken && !wasTaken {
+		return nil
+	}
 	return err
 }
 

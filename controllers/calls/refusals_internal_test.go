@@ -124,7 +124,7 @@ func TestWhatIsRefusedOfAPodIsRememberedWhenItsJobGoes(t *testing.T) {
 }
 
 // A wake-up for what may not be asked for yet would be a hot loop.
-func TestAClosedLineIsNotWaitedForInVain(t *testing.T) {
+func TestAClosedBatchIsNotWaitedForInVain(t *testing.T) {
 	d := newDesk()
 	other := create
 	other.Rank = 1

@@ -37,8 +37,8 @@ type RestartRules struct {
 	refused map[string]time.Time // by version: when restart rules were refused last
 }
 
-// taken reports whether the apiserver takes restart rules, so far as is known.
-func (r *RestartRules) taken(ctx context.Context, now time.Time) bool {
+// accepted reports whether the apiserver accepts restart rules, so far as is known.
+func (r *RestartRules) accepted(ctx context.Context, now time.Time) bool {
 	r.look(ctx, now)
 	r.mu.Lock()
 	defer r.mu.Unlock()

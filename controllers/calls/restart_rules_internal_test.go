@@ -17,44 +17,44 @@ func TestTheVersionTellsWhetherRestartRulesAreTaken(t *testing.T) {
 		"v1.36.3+k3s1": true, "v2.0.0": true, "": true, "main": true,
 	} {
 		r := &RestartRules{Version: func(context.Context) (string, error) { return version, nil }}
-		require.Equal(t, want, r.taken(t.Context(), noon), version)
+		require.Equal(t, want, r.accepted(t.Context(), noon), version)
 	}
 	nobody := &RestartRules{Version: func(context.Context) (string, error) { return "v1.30.0", errors.New("no") }}
-	require.True(t, nobody.taken(t.Context(), noon), "it is tried")
-	require.True(t, (&RestartRules{}).taken(t.Context(), noon))
+	require.True(t, nobody.accepted(t.Context(), noon), "it is tried")
+	require.True(t, (&RestartRules{}).accepted(t.Context(), noon))
 }
 
 func TestARefusalOfRestartRulesIsRememberedForItsVersion(t *testing.T) {
 	version, asked := "v1.34.0", 0
 	r := &RestartRules{Version: func(context.Context) (string, error) { asked++; return version, nil }}
 	at := func(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.Minute) }
-	require.True(t, r.taken(t.Context(), noon))
+	require.True(t, r.accepted(t.Context(), noon))
 	r.refuse(t.Context(), at(4))
-	require.False(t, r.taken(t.Context(), at(4)))
+	require.False(t, r.accepted(t.Context(), at(4)))
 	require.Equal(t, 1, asked)
 
 	version = "v1.34.1"
-	require.True(t, r.taken(t.Context(), at(5)), "another version has refused nothing")
+	require.True(t, r.accepted(t.Context(), at(5)), "another version has refused nothing")
 	require.Equal(t, 2, asked)
 	version = "v1.34.0"
-	require.False(t, r.taken(t.Context(), at(10)), "the one that refused answers again: there are two")
-	require.True(t, r.taken(t.Context(), at(15)), "by now the upgrade may be over")
+	require.False(t, r.accepted(t.Context(), at(10)), "the one that refused answers again: there are two")
+	require.True(t, r.accepted(t.Context(), at(15)), "by now the upgrade may be over")
 }
 
 func TestAClockThatIsSetBackForgetsRefusals(t *testing.T) {
 	version := "v1.33.0"
 	r := &RestartRules{Version: func(context.Context) (string, error) { return version, nil }}
-	require.False(t, r.taken(t.Context(), noon))
+	require.False(t, r.accepted(t.Context(), noon))
 	version = "v1.34.0"
-	require.True(t, r.taken(t.Context(), noon.Add(-time.Hour)))
+	require.True(t, r.accepted(t.Context(), noon.Add(-time.Hour)))
 	r.refuse(t.Context(), noon)
-	require.True(t, r.taken(t.Context(), noon.Add(-time.Hour)))
+	require.True(t, r.accepted(t.Context(), noon.Add(-time.Hour)))
 }
 
 func TestAVersionThatIsNotToldAgainStays(t *testing.T) {
 	var err error
 	r := &RestartRules{Version: func(context.Context) (string, error) { return "v1.33.0", err }}
-	require.False(t, r.taken(t.Context(), noon))
+	require.False(t, r.accepted(t.Context(), noon))
 	err = errors.New("the apiserver is away")
-	require.False(t, r.taken(t.Context(), noon.Add(time.Hour)))
+	require.False(t, r.accepted(t.Context(), noon.Add(time.Hour)))
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -18,27 +19,48 @@ import (
 	"github.com/genericjob/genericjob/kernel"
 )
 
-// namespace is an apiserver's view of the pods of one namespace. Each create takes a millisecond.
+// namespace is an apiserver's view of the pods of one namespace. Each create takes a millisecond, and so does a look without one.
 type namespace struct {
 	client.Client
 	clock   *testingclock.FakePassiveClock
 	refused error // the answer to each create
+	last    answer
 
 	mu    sync.Mutex
 	pods  map[string]*corev1.Pod
-	asked map[string][]time.Time // creates, by the name of the job
+	asked map[string][]time.Time // creates, and looks without a create, by the name of the job
+	tried map[string]int         // creates, by the name of the pod
+	taken map[string]bool        // pods whose name was taken at the last create, and which nobody has looked at since
 }
+
+// answer is that to the create of a pod: its name is taken, or it is created.
+type answer string
+
+const (
+	takenName answer = "refusals"
+	freeName  answer = "successes"
+)
 
 func newNamespace() *namespace {
-	return &namespace{clock: testingclock.NewFakePassiveClock(noon), pods: map[string]*corev1.Pod{}, asked: map[string][]time.Time{}}
+	return &namespace{clock: testingclock.NewFakePassiveClock(noon), pods: map[string]*corev1.Pod{}, asked: map[string][]time.Time{}, tried: map[string]int{}, taken: map[string]bool{}}
 }
 
+// Create answers when all calls under way were answered that have another answer than the last. This takes the time of a synctest bubble.
 func (n *namespace) Create(_ context.Context, o client.Object, _ ...client.CreateOption) error {
+	err := n.create(o)
+	if (n.last == takenName) == (err != nil) {
+		time.Sleep(time.Millisecond)
+	}
+	return err
+}
+
+func (n *namespace) create(o client.Object) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.clock.SetTime(n.clock.Now().Add(time.Millisecond))
 	job := o.GetLabels()[v1beta1.LabelJobName]
 	n.asked[job] = append(n.asked[job], n.clock.Now())
+	n.tried[o.GetName()]++
 	pod, isPod := o.(*corev1.Pod)
 	switch {
 	case n.refused != nil:
@@ -46,6 +68,7 @@ func (n *namespace) Create(_ context.Context, o client.Object, _ ...client.Creat
 	case !isPod:
 		return nil
 	case n.pods[pod.Name] != nil:
+		n.taken[pod.Name] = true
 		return apierrors.NewAlreadyExists(corev1.Resource("pods"), pod.Name)
 	}
 	n.pods[pod.Name] = pod
@@ -55,6 +78,11 @@ func (n *namespace) Create(_ context.Context, o client.Object, _ ...client.Creat
 func (n *namespace) Get(_ context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if job := o.GetLabels()[v1beta1.LabelJobName]; !n.taken[key.Name] {
+		n.clock.SetTime(n.clock.Now().Add(time.Millisecond))
+		n.asked[job] = append(n.asked[job], n.clock.Now())
+	}
+	n.taken[key.Name] = false
 	if n.pods[key.Name] == nil {
 		return apierrors.NewNotFound(corev1.Resource("pods"), key.Name)
 	}
@@ -71,9 +99,9 @@ func (n *namespace) askedSince(job string, since time.Time) int {
 type starter struct {
 	Executor
 	*namespace
-	names []string  // of its pods, by their ranks
-	next  time.Time // when it has a reconcile
-	idle  int       // reconciles that created nothing
+	names      []string  // of its pods, by their ranks
+	next       time.Time // when it has a reconcile
+	reconciles int
 }
 
 func (n *namespace) start(name string, replicas int) *starter {
@@ -141,14 +169,11 @@ func (s *starter) reconcile(t *testing.T) {
 	if s.clock.Now().Before(s.next) {
 		return
 	}
-	made := s.made()
+	s.reconciles++
 	var actions []kernel.Action
 	actions, s.TypesLackingPods = s.missing()
 	out, err := s.Execute(t.Context(), actions)
 	require.NoError(t, err)
-	if s.made() == made {
-		s.idle++
-	}
 	s.next = s.clock.Now().Add(out.Wake())
 	if out.Wake() == 0 {
 		s.next = s.clock.Now().Add(24 * time.Hour) // nothing is left
@@ -181,37 +206,43 @@ func each(first, step, n int) (ranks []int) {
 }
 
 // TestAJobOfWhichManyNamesAreTakenLeavesReconcilesAndCallsToOthers: each name that was refused had a reconcile of its own when its time came, 75 in a
-// second. Of a job that has created pods the others were asked for together with those that were refused, and then no more.
+// second. Of a job that has created pods the others were asked for together with those that were refused, and then no more. Where refusals were
+// answered first, they closed the batch, and then filled it: free names were not asked for.
 func TestAJobOfWhichManyNamesAreTakenLeavesReconcilesAndCallsToOthers(t *testing.T) {
 	const replicas = 1000
 	for name, taken := range map[string][]int{
 		"half": each(0, 2, replicas), "a third": each(0, 3, replicas), "a quarter": each(0, 4, replicas), "a tenth": each(0, 10, replicas),
-		"the last": each(replicas/2, 1, replicas),
+		"the first": each(0, 1, replicas/2), "the last": each(replicas/2, 1, replicas),
 	} {
-		t.Run(name, func(t *testing.T) {
-			n := newNamespace()
-			job, other := n.start("job", replicas), n.start("other", 2*mostActions)
-			job.take(taken...)
-			n.goOn(t, time.Second, job)
-			if name != "half" && name != "a third" { // if refusals are answered first, they may be the most at a time, which closes the batch
-				require.Equal(t, replicas-len(taken), job.made(), "no other waits for them")
-			}
-
-			for _, while := range []time.Duration{5 * time.Second, 2 * time.Minute} {
-				since, idle, made := n.clock.Now(), job.idle, job.made()
-				n.goOn(t, while, job)
-				seconds := int(while/time.Second) + 1
-				require.LessOrEqual(t, n.askedSince("job", since)-2*(job.made()-made), minFailures*seconds)
-				require.LessOrEqual(t, job.idle-idle, seconds)
-			}
-
-			since, made := n.clock.Now(), job.made()
-			other.next = since
-			n.goOn(t, time.Second, job, other)
-			require.Equal(t, 2*mostActions, n.askedSince("other", since))
-			require.LessOrEqual(t, n.askedSince("job", since)-2*(job.made()-made), 2*minFailures+2)
-		})
+		for _, last := range []answer{takenName, freeName} {
+			t.Run(name+", "+string(last)+" last", func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { leavesReconcilesAndCallsToOthers(t, replicas, taken, last) })
+			})
+		}
 	}
+}
+
+func leavesReconcilesAndCallsToOthers(t *testing.T, replicas int, taken []int, last answer) {
+	n := newNamespace()
+	n.last = last
+	job, other := n.start("job", replicas), n.start("other", 2*mostActions)
+	job.take(taken...)
+	n.goOn(t, time.Second, job)
+	require.Equal(t, replicas-len(taken), job.made(), "no other waits for them")
+
+	for _, while := range []time.Duration{5 * time.Second, 2 * time.Minute} {
+		since, reconciles := n.clock.Now(), job.reconciles
+		n.goOn(t, while, job)
+		seconds := int(while/time.Second) + 1
+		require.LessOrEqual(t, n.askedSince("job", since), minFailures*seconds)
+		require.LessOrEqual(t, job.reconciles-reconciles, seconds)
+	}
+
+	since := n.clock.Now()
+	other.next = since
+	n.goOn(t, time.Second, job, other)
+	require.Equal(t, 2*mostActions, n.askedSince("other", since))
+	require.LessOrEqual(t, n.askedSince("job", since), 2*minFailures+2)
 }
 
 // TestANameThatIsFreedIsAskedForWhateverOthersAreTaken: the first ranks would take all turns.
@@ -232,4 +263,20 @@ func TestANameThatIsFreedIsAskedForWhateverOthersAreTaken(t *testing.T) {
 	job.free(taken...)
 	n.goOn(t, 2*time.Minute, job)
 	require.Equal(t, replicas, job.made())
+}
+
+// TestANameThatIsTakenIsNotChargedToAQuotaAgain: the apiserver looks for the name after it has admitted the object. The quota counts each such create,
+// until Kubernetes counts again minutes later.
+func TestANameThatIsTakenIsNotChargedToAQuotaAgain(t *testing.T) {
+	n := newNamespace()
+	job := n.start("job", 2)
+	job.take(0)
+	n.goOn(t, 5*time.Minute, job)
+	require.Equal(t, 1, n.tried[job.names[0]])
+	require.Greater(t, len(n.asked["job"]), 5, "somebody looks whether it is free")
+
+	job.free(0)
+	n.goOn(t, 2*time.Minute, job)
+	require.Equal(t, 2, job.made())
+	require.Equal(t, 2, n.tried[job.names[0]])
 }

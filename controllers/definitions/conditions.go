@@ -10,7 +10,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/text"
 )
 
-// setReady sets the conditions by which deployment tools judge a definition. They follow from Accepted and Serving.
+// setReady sets the conditions by which deployment tools know the state of a definition. They follow from Accepted and Serving.
 func setReady(f *v1beta1.TrainingFramework) {
 	condition, why := standing(f)
 	setStanding(f, condition, why.Reason, why.Message)

@@ -105,8 +105,9 @@ func (r *Reconciler) keep(ctx context.Context, f *v1beta1.TrainingFramework) err
 		if err != nil {
 			return err
 		}
-		oldest := len(list) - 1
-		for ; oldest > 0 && used[list[oldest].Name]; oldest-- {
+		oldest := len(list) - 1 // of those that no job needs; 0 is the new one
+		for oldest > 0 && used[list[oldest].Name] {
+			oldest--
 		}
 		if oldest == 0 {
 			setCondition(f, v1beta1.FrameworkAccepted, metav1.ConditionFalse, v1beta1.ReasonTooManyRevisions,

@@ -120,8 +120,8 @@ func (r *Reconciler) writeStatus(ctx context.Context, f *v1beta1.TrainingFramewo
 	return nil
 }
 
-// serve has the kind served, if nothing is in the way, and says how that stands. Again is when to look again.
-func (r *Reconciler) serve(ctx context.Context, f *v1beta1.TrainingFramework, j judgement) (again time.Duration, err error) {
+// serve has the kind served, if nothing is in the way, and says how that stands. It returns when to look again; 0 to wait for an event.
+func (r *Reconciler) serve(ctx context.Context, f *v1beta1.TrainingFramework, j judgement) (time.Duration, error) {
 	if j.notServed.reason == "" {
 		lacks, err := r.lacks(ctx, j.resource)
 		if err != nil {

@@ -59,7 +59,7 @@ func (r *Reconciler) unfit(ctx context.Context, kind schema.GroupVersionKind, ma
 	}
 }
 
-// fitting judges objects as the apiserver would with the CRD.
+// fitting checks objects as the apiserver would with the CRD.
 type fitting struct {
 	structural *structuralschema.Structural
 	types      validation.SchemaValidator

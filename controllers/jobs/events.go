@@ -12,6 +12,7 @@ import (
 	"github.com/genericjob/genericjob/controllers/announce"
 	"github.com/genericjob/genericjob/controllers/calls"
 	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/status"
 )
 
@@ -19,16 +20,18 @@ import (
 // not cost a thousand writes.
 const maxReplaced = 10
 
-// announce emits events about a job. It emits them about the training job, too, if one owns the job, because its users look there. Events of phases
-// are left out there: the training job has its own.
+// announce emits events about a job. If a training job owns it, they are about that alone: its users look there, and nobody is told twice. Events of
+// phases are left out then: the training job's own reconciler has these, if its kind is served.
 func (r *Reconciler) announce(job *v1beta1.GenericJob, list []kernel.Event) {
 	list = bounded(list)
-	announce.Events(r.Recorder, job, list)
-	owner := metav1.GetControllerOf(job)
+	owner := spec.TrainingJob(job)
 	if owner == nil {
+		announce.Events(r.Recorder, job, list)
 		return
 	}
-	list = slices.DeleteFunc(slices.Clone(list), func(e kernel.Event) bool { return saysPhase(&job.Status, e) })
+	if r.serves == nil || r.serves(owner) {
+		list = slices.DeleteFunc(slices.Clone(list), func(e kernel.Event) bool { return saysPhase(&job.Status, e) })
+	}
 	announce.Events(r.Recorder, announce.Reference(job.Namespace, owner), list)
 }
 

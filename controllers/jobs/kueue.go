@@ -44,12 +44,13 @@ func (r *Reconciler) lookAtKueue(ctx context.Context, job *v1beta1.GenericJob, i
 		seen.Workload = w
 	}
 	r.workloads.Watch(ctx)
-	if in != nil && in.PriorityClass != "" {
-		if seen.Priority, err = r.priorityOf(ctx, in.PriorityClass); err != nil {
-			return seen, err
-		}
+	if seen.Workload != nil {
+		return seen, r.readFlavors(ctx, &seen)
 	}
-	seen.Flavors, err = r.flavorsOf(ctx, seen.Workload)
+	if in == nil || in.PriorityClass == "" {
+		return seen, nil
+	}
+	seen.Priority, err = r.priorityOf(ctx, in.PriorityClass) // a new Workload needs its value
 	return seen, err
 }
 
@@ -63,28 +64,31 @@ func (r *Reconciler) priorityOf(ctx context.Context, name string) (*int32, error
 	return new(int32(value)), nil
 }
 
-// flavorsOf returns the resource flavors in which a Workload was admitted. A flavor that somebody has deleted is left out. That is no error here: the
-// kernel decides what follows from it, and still records ends and cleans up.
-func (r *Reconciler) flavorsOf(ctx context.Context, w *unstructured.Unstructured) (map[string]*unstructured.Unstructured, error) {
-	s, found := kueue.Read(w), map[string]*unstructured.Unstructured{}
+// readFlavors reads the resource flavors in which a Workload was admitted. One that somebody has deleted, or that the operator may not read, is left
+// out. That is no error here: the kernel decides what follows from it, and still records ends and cleans up.
+func (r *Reconciler) readFlavors(ctx context.Context, seen *kernel.Kueue) error {
+	s := kueue.Read(seen.Workload)
 	if !s.Admitted {
-		return nil, nil
+		return nil
 	}
+	seen.Flavors = map[string]*unstructured.Unstructured{}
 	for _, names := range s.Flavors {
 		for _, name := range names {
-			if found[name] != nil {
+			if seen.Flavors[name] != nil {
 				continue
 			}
 			flavor, err := r.ofKueue(ctx, "ResourceFlavor", name)
-			if err != nil {
-				return nil, err
-			}
-			if flavor != nil {
-				found[name] = flavor
+			switch {
+			case apierrors.IsForbidden(err):
+				seen.FlavorForbidden = err.Error()
+			case err != nil:
+				return err
+			case flavor != nil:
+				seen.Flavors[name] = flavor
 			}
 		}
 	}
-	return found, nil
+	return nil
 }
 
 // ofKueue reads an object of Kueue without a namespace; nil if it does not exist.

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -14,6 +16,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/controllers/remember"
 	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
 // liveNodes is what an apiserver answers that is asked for nodes, and for which it was asked.
@@ -53,4 +56,25 @@ func TestALostNodeIsLookedAtAgainAfterAReadThatFailed(t *testing.T) {
 	require.Len(t, live.asked, 3, "what is known is not asked again")
 	require.NoError(t, look(start.Add(kernel.LostInterval)))
 	require.Len(t, live.asked, 5)
+}
+
+// What the user is told of a pod that hangs: nobody has looked, and that is why.
+func TestAnOperatorThatMayNotReadNodesSaysSo(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &metav1.Time{Time: now.Add(-time.Hour)}}, Spec: corev1.PodSpec{NodeName: "a"}}
+	r := &Reconciler{
+		Live:  &liveNodes{err: apierrors.NewForbidden(corev1.Resource("nodes"), "a", nil)},
+		Clock: clocktesting.NewFakePassiveClock(now), memory: &remember.Jobs[remembered]{}, nodeAnswers: &nodeAnswers{},
+	}
+	w := kernel.World{Job: &v1beta1.GenericJob{}, Now: now, Pods: []*corev1.Pod{pod}, Settings: kernel.Settings{ForceReplaceAfter: time.Minute}}
+	for _, look := range []string{"it asks", "it remembers"} {
+		nodes, err := r.lookAtNodes(t.Context(), w)
+		require.NoError(t, err)
+		judge := podstate.Judge{Now: now, ForceReplaceAfter: time.Minute, Nodes: nodes}
+		require.False(t, judge.IsOverdue(pod), look)
+		_, told := judge.Waiting(pod)
+		require.Equal(t, "its pod is Terminating for longer than its grace period, and may still run. Nobody has looked whether node a answers, "+
+			"because the operator may not get nodes: give it that permission, or look by yourself. Find out what keeps the pod there, "+
+			"or delete it with --grace-period=0 --force if you know that it does not run", told, look)
+	}
 }

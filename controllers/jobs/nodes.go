@@ -128,7 +128,7 @@ func (r *Reconciler) lookAtNode(ctx context.Context, name string) (podstate.Node
 		return podstate.Node{}, nil
 	case apierrors.IsForbidden(err):
 		log.FromContext(ctx).Info("a pod hangs, and whether its node answers cannot be seen: the operator may not get nodes", "node", name)
-		return podstate.Node{Answers: true}, nil
+		return podstate.Node{Answers: true, Forbidden: true}, nil
 	case err != nil:
 		return podstate.Node{}, fmt.Errorf("look whether node %s answers: %w", name, err)
 	}

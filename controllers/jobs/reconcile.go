@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -17,7 +18,6 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
-	"github.com/genericjob/genericjob/controllers/announce"
 	"github.com/genericjob/genericjob/controllers/badnodes"
 	"github.com/genericjob/genericjob/controllers/calls"
 	"github.com/genericjob/genericjob/controllers/compact"
@@ -74,6 +74,8 @@ type Reconciler struct {
 	workloads *wake.Workloads
 	// eventsForPods are the kinds of owners that are told of each pod and Service.
 	eventsForPods map[schema.GroupVersionKind]bool
+	// serves reports whether this operator serves the kind of a training job. Nil: all are served.
+	serves func(*metav1.OwnerReference) bool
 }
 
 // Reconcile makes one reconcile: gather, plan, write status, fence, see all pods, execute. The order is what makes restarts and successes
@@ -231,7 +233,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, w kernel.World, d kernel.D
 		err = r.Client.Status().Update(ctx, job)
 	}
 	if calls.TooLarge(err) {
-		announce.Events(r.Recorder, job, []kernel.Event{status.TooLarge(err.Error())})
+		r.announce(job, []kernel.Event{status.TooLarge(err.Error())})
 	}
 	if apierrors.IsConflict(err) {
 		r.Counts.CountStopped(calls.GVKGenericJob, metrics.ByConflict)

@@ -17,7 +17,7 @@ func TestASecondEditWaitsForItsUndoAsTheFirstDid(t *testing.T) {
 	edited := func(compiledIn, generation int64) *v1beta1.GenericJob {
 		job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: "job", Namespace: "ns", UID: "uid", Generation: generation,
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, v1beta1.GroupVersion.WithKind(v1beta1.KindTensorFlowTrainingJob))}}}
-		framework.AnnotateCompiled(job, compiledIn)
+		framework.AnnotateCompiled(job, compiledIn, false)
 		return job
 	}
 	at := func(after time.Duration) time.Time { return time.Unix(1000, 0).Add(after) }

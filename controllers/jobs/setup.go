@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/metadata"
@@ -34,6 +35,8 @@ type Options struct {
 	BadNodes badnodes.Options
 	// EventsForPods are the kinds of owners that have an event for each pod and Service.
 	EventsForPods map[schema.GroupVersionKind]bool
+	// Serves reports whether the kind of a training job is served: if not, nobody else tells of its phases.
+	Serves func(*metav1.OwnerReference) bool
 }
 
 // SetUp registers the controller of GenericJobs.
@@ -58,7 +61,7 @@ func SetUp(ctx context.Context, s *wiring.Shared, o Options) error {
 	c := Reconciler{
 		Client: s.Client(), Live: s.Live, Recorder: s.Recorder(),
 		Clock: s.Clock, Settings: o.Settings, Version: version, Counts: s.Counts,
-		BadNodes: nodes, pods: pods, workloads: workloads, questions: asks, eventsForPods: o.EventsForPods,
+		BadNodes: nodes, pods: pods, workloads: workloads, questions: asks, eventsForPods: o.EventsForPods, serves: o.Serves,
 	}.Controller()
 	b := ctrl.NewControllerManagedBy(mgr).
 		For(&v1beta1.GenericJob{}, builder.WithPredicates(c.Jobs)).

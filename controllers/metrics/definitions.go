@@ -10,12 +10,12 @@ import (
 
 // How definitions stand.
 const (
-	definitionServing  = "Serving" // its newest text compiles jobs
-	definitionWaiting  = "Waiting" // for its kind, for rights, or until its jobs are read
-	definitionRejected = "Refused" // an older text may serve on
+	definitionServing = "Serving" // its newest text compiles jobs
+	definitionWaiting = "Waiting" // for its kind, for rights, or until its jobs are read
+	definitionRefused = "Refused" // an older text may serve on
 )
 
-var definitionStates = []string{definitionServing, definitionWaiting, definitionRejected}
+var definitionStates = []string{definitionServing, definitionWaiting, definitionRefused}
 
 // DefinitionCollector exports a gauge of the TrainingFrameworks that there are.
 type DefinitionCollector struct {
@@ -49,7 +49,7 @@ func stateOf(f *v1beta1.TrainingFramework) string {
 	conditions := f.Status.Conditions
 	switch {
 	case meta.IsStatusConditionPresentAndEqual(conditions, v1beta1.FrameworkAccepted, metav1.ConditionFalse):
-		return definitionRejected
+		return definitionRefused
 	case meta.IsStatusConditionTrue(conditions, v1beta1.FrameworkAccepted) && meta.IsStatusConditionTrue(conditions, v1beta1.FrameworkServing):
 		return definitionServing
 	default:

@@ -3,6 +3,7 @@ package training
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -30,13 +31,13 @@ func (r *Reconciler) reportUndone(job client.Object, have *v1beta1.GenericJob) {
 	announce.Events(r.Recorder, job, e)
 }
 
-// annotateCompiled annotates a GenericJob that is as compiled with its generation. The annotation may be missing because an earlier version of the
-// operator made it. It may name a later generation because the apiserver took an update for none. The job runs without it, too, so only a conflict is
-// an error.
-func (r *Reconciler) annotateCompiled(ctx context.Context, job client.Object, have *v1beta1.GenericJob) error {
+// annotateCompiled annotates a GenericJob that is as compiled with its generation and its numbers of replicas. They may be missing because an earlier
+// version of the operator made it. They may be of a later generation because the apiserver took an update for none. The job runs without them, too, so
+// only a conflict is an error.
+func (r *Reconciler) annotateCompiled(ctx context.Context, job client.Object, have *v1beta1.GenericJob, elastic bool) error {
 	next, now, memory := have.DeepCopy(), r.Clock.Now(), r.Memory.Of(job)
-	framework.AnnotateCompiled(next, have.Generation)
-	if next.Annotations[v1beta1.AnnotationCompiledGeneration] == have.Annotations[v1beta1.AnnotationCompiledGeneration] {
+	framework.AnnotateCompiled(next, have.Generation, elastic)
+	if maps.Equal(next.Annotations, have.Annotations) {
 		memory.annotation = refusedAnnotation{}
 		return nil
 	}

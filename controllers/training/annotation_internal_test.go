@@ -130,11 +130,11 @@ func TestAnAnnotationThatIsOutdatedIsLookedAtAgain(t *testing.T) {
 func TestRefusedAnnotationsAreForgottenWithTheirJobs(t *testing.T) {
 	m := newAnnotating(t, ofEarlier())
 	m.answer = apierrors.NewBadRequest("no")
-	require.NoError(t, m.annotateCompiled(t.Context(), m.owner, m.read(t)))
+	require.NoError(t, m.annotateCompiled(t.Context(), m.owner, m.read(t), false))
 	require.NotZero(t, m.Memory.Of(m.owner).annotation)
 	again := m.read(t)
 	again.UID = "another"
-	require.NoError(t, m.annotateCompiled(t.Context(), m.owner, again))
+	require.NoError(t, m.annotateCompiled(t.Context(), m.owner, again, false))
 	require.Equal(t, 2, m.updates, "it is another job of that name")
 	m.answer = nil
 	require.NoError(t, m.Client.Delete(t.Context(), m.read(t)))
@@ -151,7 +151,7 @@ func TestRefusedAnnotationsAreForgottenWithTheirJobs(t *testing.T) {
 // Its owner was edited in a way that waits for a pause, so that an update cannot undo the edit as a whole.
 func TestAnEditThatIsUndoneBesideOneThatWaitsIsToldOnce(t *testing.T) {
 	edited := ofEarlier()
-	framework.AnnotateCompiled(edited, 1)
+	framework.AnnotateCompiled(edited, 1, false)
 	edited.Generation, edited.Spec.CleanUpPolicy = 2, v1beta1.CleanUpAll
 	m := newAnnotating(t, edited)
 	refused := errors.New("immutable unless the job is paused")
@@ -188,4 +188,79 @@ func TestARefusedRestOfAnUpdateHoldsUpNoStatus(t *testing.T) {
 		require.Equal(t, v1beta1.JobRunning, out.status.Phase, name)
 	}
 	require.Empty(t, m.told.Events, "nothing is undone")
+}
+
+// The pause leaves the rest of the spec as it is. If that were called compiled, somebody's deadline would act, and no update brings the job back.
+func TestAPauseHasNoEditOfTheGenericJobAct(t *testing.T) {
+	edited := ofEarlier()
+	framework.AnnotateCompiled(edited, 1, false)
+	edited.Generation, edited.Spec.ActiveDeadlineSeconds = 2, new(int64(1))
+	m := newAnnotating(t, edited)
+	paused := framework.Program{Spec: v1beta1.GenericJobSpec{RunMode: &v1beta1.RunMode{Pause: &v1beta1.PauseMode{Enabled: true}}}}
+	_, err := m.update(t.Context(), m.owner, m.read(t), paused)
+	require.NoError(t, err)
+	require.True(t, m.read(t).Spec.RunMode.Pauses())
+	require.Nil(t, m.read(t).Spec.ActiveDeadlineSeconds)
+}
+
+// An earlier version of the operator writes the generation alone.
+func TestNumbersOfReplicasThatAreMissingAreAnnotatedToo(t *testing.T) {
+	have := ofEarlier()
+	framework.AnnotateCompiled(have, 1, false)
+	delete(have.Annotations, v1beta1.AnnotationCompiledReplicas)
+	m := newAnnotating(t, have)
+	for range 2 {
+		_, err := m.reconcileUnchanged(t.Context(), m.owner, m.read(t), framework.Program{})
+		require.NoError(t, err)
+		require.NotEmpty(t, m.read(t).Annotations[v1beta1.AnnotationCompiledReplicas])
+	}
+	require.Equal(t, 1, m.updates)
+}
+
+// TestAJobThatIsToBecomeElasticKeepsItsNumberUntilThePause: Kubeflow's jobs may get an elasticPolicy and another number of workers at once, or one
+// after the other. Their code runs with the number that it was started with.
+func TestAJobThatIsToBecomeElasticKeepsItsNumberUntilThePause(t *testing.T) {
+	replicas := func(n int32) v1beta1.GenericJobSpec {
+		return v1beta1.GenericJobSpec{ReplicaSpecs: []v1beta1.ReplicaSpec{{Type: "worker", Replicas: &n}}}
+	}
+	for name, c := range map[string]struct {
+		was, becomes bool
+		want         int32
+	}{
+		"it becomes elastic":    {false, true, 2},
+		"it ceases to be":       {true, false, 2},
+		"it is, and goes on so": {true, true, 5},
+		"it never was":          {false, false, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			have := ofEarlier()
+			have.Spec = replicas(2)
+			framework.AnnotateCompiled(have, 1, c.was)
+			m := newAnnotating(t, have)
+			for range 2 { // the second finds the annotation of the first
+				next := framework.Program{Elastic: c.becomes, Spec: replicas(5)}
+				next.Spec.CleanUpPolicy = v1beta1.CleanUpAll
+				_, err := m.updateAllowed(t.Context(), m.owner, m.read(t), next, errors.New("immutable unless the job is paused"))
+				require.NoError(t, err)
+				require.Equal(t, v1beta1.CleanUpAll, m.read(t).Spec.CleanUpPolicy, "it needs no pause")
+				require.Equal(t, c.want, *m.read(t).Spec.ReplicaSpecs[0].Replicas)
+			}
+		})
+	}
+}
+
+// A pause alone changes nothing else: what runs is as elastic as before.
+func TestAPauseMakesNoJobElastic(t *testing.T) {
+	for _, was := range []bool{false, true} {
+		have := ofEarlier()
+		framework.AnnotateCompiled(have, 1, was)
+		m := newAnnotating(t, have)
+		paused := framework.Program{Elastic: !was, Spec: v1beta1.GenericJobSpec{RunMode: &v1beta1.RunMode{Pause: &v1beta1.PauseMode{Enabled: true}}}}
+		_, err := m.update(t.Context(), m.owner, m.read(t), paused)
+		require.NoError(t, err)
+		now := m.read(t)
+		now.Generation = 2
+		_, elastic := framework.WithCompiledReplicas(now)
+		require.Equal(t, was, elastic)
+	}
 }

@@ -43,7 +43,9 @@ func (r *Reconciler) ensureData(ctx context.Context, job client.Object, data map
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("read ConfigMap %s/%s: %w", want.Namespace, want.Name, err)
 	}
-	return r.owner(job).Create(ctx, fmt.Sprintf("create ConfigMap %s/%s", want.Namespace, want.Name), want)
+	owner := r.owner(job)
+	owner.NameWasTaken = r.Memory.Of(job).nameWasTaken
+	return owner.Create(ctx, fmt.Sprintf("create ConfigMap %s/%s", want.Namespace, want.Name), want)
 }
 
 // ensureAutoscaler brings the job's HorizontalPodAutoscaler to what was compiled; nil deletes it. A finished job has none. Kubernetes writes its

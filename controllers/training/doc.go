@@ -18,6 +18,6 @@
 //
 // What the apiserver refuses on the way is shown by showRefusal. Last come ensureAutoscaler, ensureBoard and writeStatus, for a job that is over, too.
 //
-// Begin with reconcile.go. Then read showing.go: what a training job shows. The revision of a definition with which a job began compiles it to its
-// end: see revisions.go.
+// Begin with reconcile.go. Then read update.go, how an edit reaches a GenericJob, and showing.go, what a training job shows. The revision of a
+// definition with which a job began compiles it to its end: see revisions.go.
 package training

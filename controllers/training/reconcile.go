@@ -21,7 +21,6 @@ import (
 	"github.com/genericjob/genericjob/controllers/calls"
 	"github.com/genericjob/genericjob/controllers/metrics"
 	"github.com/genericjob/genericjob/controllers/remember"
-	"github.com/genericjob/genericjob/kernel"
 	"github.com/genericjob/genericjob/kernel/status"
 	"github.com/genericjob/genericjob/translators/framework"
 )
@@ -58,6 +57,8 @@ type Memory = remember.Jobs[remembered]
 type remembered struct {
 	// failing holds how long writes have failed in a way that may pass. refused holds what the apiserver refuses although the job runs without it.
 	failing, refused calls.RefusalTimer
+	// nameWasTaken says that the last refusal was of a name that somebody else's object has.
+	nameWasTaken bool
 	// annotation is when the annotation of what was compiled was refused last.
 	annotation refusedAnnotation
 	// unwritten is why the job's definition cannot write its status, as users have been told.
@@ -102,6 +103,7 @@ func (r *Reconciler) reconcile(ctx context.Context, job client.Object, program f
 	}
 	if err == nil && !out.refused {
 		r.Memory.Of(job).failing.End()
+		r.Memory.Of(job).nameWasTaken = false
 	}
 	if apierrors.IsConflict(err) {
 		r.Counts.CountStopped(r.Kind, metrics.ByConflict)
@@ -140,18 +142,6 @@ func (r *Reconciler) owner(job client.Object) calls.Owner {
 	return calls.Owner{Client: r.Client, Live: r.Live, Object: job, Kind: r.Kind}
 }
 
-// showing is what a reconcile shows in the job's status and events, and when the next reconcile is due.
-type showing struct {
-	status       *v1beta1.GenericJobStatus // nil leaves the status as it is
-	board        func(client.Object)       // writes the state of the TensorBoard into the status; nil leaves it as it is
-	events       []kernel.Event
-	requeueAfter time.Duration
-	// refused says that the apiserver refuses something that the job needs.
-	refused bool
-	// neverStarted says that the job ends without a GenericJob. The metrics count ends by GenericJobs, so this end is counted here.
-	neverStarted bool
-}
-
 // reconcileUnfinished creates the job's GenericJob, or brings it to what was compiled.
 func (r *Reconciler) reconcileUnfinished(ctx context.Context, job client.Object, program framework.Program, invalid error) (showing, error) {
 	have := &v1beta1.GenericJob{}
@@ -185,43 +175,10 @@ func (r *Reconciler) reconcileUnchanged(ctx context.Context, job client.Object, 
 	if err := r.ensureData(ctx, job, program.Data); err != nil {
 		return r.showRefusal(ctx, job, have, err)
 	}
-	if err := r.annotateCompiled(ctx, job, have); err != nil {
+	if err := r.annotateCompiled(ctx, job, have, program.Elastic); err != nil {
 		return showing{}, err
 	}
 	return r.mirrorOf(job, have, have.Status.ObservedGeneration == have.Generation), nil
-}
-
-// update replaces the spec of the GenericJob, under its resourceVersion. The CEL rules of GenericJob say what may change while it runs. A change that
-// the apiserver refuses waits for a pause.
-func (r *Reconciler) update(ctx context.Context, job client.Object, have *v1beta1.GenericJob, program framework.Program) (showing, error) {
-	if err := r.ensureData(ctx, job, program.Data); err != nil {
-		return r.showRefusal(ctx, job, have, err)
-	}
-	if err := r.ensureKeysAgain(ctx, job, have, program); err != nil {
-		return r.showRefusal(ctx, job, have, err)
-	}
-	want := have.DeepCopy()
-	want.Spec = program.Spec
-	if program.Spec.RunMode.Pauses() && !have.Spec.RunMode.Pauses() {
-		// What else has changed waits for the pause, or the apiserver would refuse the pause along with it.
-		want.Spec = *have.Spec.DeepCopy()
-		want.Spec.RunMode = program.Spec.RunMode
-	}
-	framework.AnnotateCompiled(want, have.Generation+1)
-	err := r.Client.Update(ctx, want)
-	switch {
-	case err == nil:
-		r.reportUndone(job, have)
-		out := r.mirrorOf(job, have, false)
-		out.events = warnings(program)
-		return out, nil
-	case calls.Outdated(err):
-		return showing{requeueAfter: calls.RetrySoon}, nil
-	case calls.Invalid(err), calls.TooLarge(err):
-		return r.updateAllowed(ctx, job, have, program, err)
-	default:
-		return r.showRefusal(ctx, job, have, calls.Explain(fmt.Sprintf("update GenericJob %s/%s", have.Namespace, have.Name), err))
-	}
 }
 
 // writeStatus writes the status of the job if it has changed, and then emits the events.

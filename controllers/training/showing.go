@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,6 +23,18 @@ import (
 )
 
 // What a training job shows, beside what its GenericJob says.
+
+// showing is what a reconcile shows in the job's status and events, and when the next reconcile is due.
+type showing struct {
+	status       *v1beta1.GenericJobStatus // nil leaves the status as it is
+	board        func(client.Object)       // writes the state of the TensorBoard into the status; nil leaves it as it is
+	events       []kernel.Event
+	requeueAfter time.Duration
+	// refused says that the apiserver refuses something that the job needs.
+	refused bool
+	// neverStarted says that the job ends without a GenericJob. The metrics count ends by GenericJobs, so this end is counted here.
+	neverStarted bool
+}
 
 // mirrorOf returns the status of the GenericJob as what the job shows. If current is true, that status belongs to the job's present spec, and the
 // job's observedGeneration says so.
@@ -137,6 +150,7 @@ func (r *Reconciler) showRefusal(ctx context.Context, job client.Object, have *v
 		return r.failUnlessRunning(ctx, job, r.refusedSpecError(refusal.Message))
 	}
 	reason := refusal.Reason
+	r.Memory.Of(job).nameWasTaken = reason == v1beta1.ReasonNameConflict
 	message := refusal.Message + ": the operator keeps trying. Free what is short, have the policy or webhook changed that is in the way, or delete the job."
 	switch {
 	case refusal.Edited:
@@ -185,7 +199,23 @@ func nameTakenMessage(have *v1beta1.GenericJob) string {
 		have.Namespace, have.Name, owner)
 }
 
-func warnings(program framework.Program) []kernel.Event {
+// warn tells of the warnings about a program that a write has just brought to the GenericJob. Those of one reason are one event: of events that differ
+// in their notes alone Kubernetes keeps one note.
+func (r *Reconciler) warn(ctx context.Context, job client.Object, program framework.Program) {
+	var list []kernel.Event
+	for _, e := range Warnings(program) {
+		if i := slices.IndexFunc(list, func(other kernel.Event) bool { return other.Reason == e.Reason }); i >= 0 {
+			list[i].Message += " " + e.Message
+		} else {
+			list = append(list, e)
+		}
+	}
+	announce.Warnings(ctx, list)
+	announce.Events(r.Recorder, job, list)
+}
+
+// Warnings returns what the operator warns of when it has compiled a job: what the translator found, and fields that have no effect.
+func Warnings(program framework.Program) []kernel.Event {
 	list := ignoredFields(program)
 	for _, w := range program.Warnings {
 		list = append(list, kernel.Event{Warning: true, Reason: w.Reason, Message: w.Message})

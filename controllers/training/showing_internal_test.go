@@ -10,6 +10,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/controllers/calls"
 	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/translators/framework"
 )
 
 // A job whose definition could not write its status for so many replicas showed Running for ever, and nobody heard why.
@@ -50,4 +51,20 @@ func TestAnEventTellsOneRemedy(t *testing.T) {
 	other := &calls.RefusalError{Refusal: kernel.Refusal{Reason: v1beta1.ReasonCreateFailed, Message: "no room"}}
 	require.Contains(t, refusedEvent(other).Message, "no room. The operator keeps trying. Change what is in the way")
 	require.Equal(t, v1beta1.ReasonRefused, refusedEvent(errors.New("no answer")).Reason)
+}
+
+// Of events of one reason that come together a recorder keeps the note of one alone. And of an edit nothing was told unless the status happened to
+// change in the same reconcile.
+func TestAllThatAnEditMakesIneffectiveIsToldInOneEvent(t *testing.T) {
+	m := newAnnotating(t, ofEarlier())
+	m.Mirror = func(client.Object, v1beta1.GenericJobStatus) error { return nil } // it shows all that there is to show
+	program := framework.Program{Spec: v1beta1.GenericJobSpec{CleanUpPolicy: v1beta1.CleanUpAll}, Warnings: []framework.Warning{
+		{Reason: v1beta1.ReasonFieldIgnored, Message: "One has no effect."}, {Reason: "Other", Message: "Another."}, {Reason: v1beta1.ReasonFieldIgnored, Message: "Nor has two."},
+	}}
+	out, err := m.update(t.Context(), m.owner, m.read(t), program)
+	require.NoError(t, err)
+	require.NoError(t, m.writeStatus(t.Context(), m.owner, out))
+	require.Len(t, m.told.Events, 2)
+	require.Equal(t, "Warning FieldIgnored One has no effect. Nor has two.", <-m.told.Events)
+	require.Equal(t, "Warning Other Another.", <-m.told.Events)
 }

@@ -49,16 +49,15 @@ func (r *Reconciler) createGenericJob(ctx context.Context, job client.Object, pr
 		},
 		Spec: program.Spec,
 	}
-	framework.AnnotateCompiled(made, 1)
+	framework.AnnotateCompiled(made, 1, program.Elastic)
 	if r.Revision != "" {
 		made.Annotations[v1beta1.AnnotationFrameworkRevision] = r.Revision
 	}
 	if err := r.owner(job).Create(ctx, fmt.Sprintf("create GenericJob %s/%s", made.Namespace, made.Name), made); err != nil {
 		return r.showRefusal(ctx, job, nil, err)
 	}
-	out := r.mirrorOf(job, made, false)
-	out.events = warnings(program)
-	return out, nil
+	r.warn(ctx, job, program)
+	return r.mirrorOf(job, made, false), nil
 }
 
 // isPrebuilt reports whether a job with a Kueue queue names a Workload that somebody else has made for it. The operator uses no such Workload: see

@@ -7,11 +7,9 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/controllers/calls"
@@ -19,26 +17,36 @@ import (
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// setDefaults writes the defaults of the kind into the job, and reports whether this reconcile ends with that. The write leads to the next one.
-func (r *Reconciler) setDefaults(ctx context.Context, job client.Object) (bool, error) {
-	if r.Default == nil || r.finished(job) {
-		return false, nil
+// update replaces the spec of the GenericJob, under its resourceVersion. The CEL rules of GenericJob say what may change while it runs. A change that
+// the apiserver refuses waits for a pause.
+func (r *Reconciler) update(ctx context.Context, job client.Object, have *v1beta1.GenericJob, program framework.Program) (showing, error) {
+	want, elastic := have.DeepCopy(), program.Elastic
+	if _, edited := framework.IsEditedByOthers(have); program.Spec.RunMode.Pauses() && !have.Spec.RunMode.Pauses() && !edited {
+		// What else has changed waits for the pause, or the apiserver would refuse the pause along with it. What others have edited must not stay.
+		want.Spec.RunMode = program.Spec.RunMode
+		_, elastic = framework.WithCompiledReplicas(have)
+	} else {
+		if err := r.ensureData(ctx, job, program.Data); err != nil {
+			return r.showRefusal(ctx, job, have, err)
+		}
+		if err := r.ensureKeysAgain(ctx, job, have, program); err != nil {
+			return r.showRefusal(ctx, job, have, err)
+		}
+		want.Spec = program.Spec
 	}
-	fill := r.Default(job)
-	if fill == nil {
-		return false, nil
-	}
-	before := job.DeepCopyObject().(client.Object)
-	fill(job)
-	err := r.Client.Patch(ctx, job, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	framework.AnnotateCompiled(want, have.Generation+1, elastic)
+	err := r.Client.Update(ctx, want)
 	switch {
-	case err == nil, apierrors.IsNotFound(err), apierrors.IsConflict(err):
-		return true, nil
-	case apierrors.IsForbidden(err), apierrors.IsInvalid(err): // by a policy: the job runs without, too
-		logf.FromContext(ctx).V(1).Info("defaults are refused", "error", err.Error())
-		return false, nil
+	case err == nil:
+		r.reportUndone(job, have)
+		r.warn(ctx, job, program)
+		return r.mirrorOf(job, have, false), nil
+	case calls.Outdated(err):
+		return showing{requeueAfter: calls.RetrySoon}, nil
+	case calls.Invalid(err), calls.TooLarge(err):
+		return r.updateAllowed(ctx, job, have, program, err)
 	default:
-		return true, fmt.Errorf("write defaults of %s %s/%s: %w", r.Kind.Kind, job.GetNamespace(), job.GetName(), err)
+		return r.showRefusal(ctx, job, have, calls.Explain(fmt.Sprintf("update GenericJob %s/%s", have.Namespace, have.Name), err))
 	}
 }
 
@@ -62,9 +70,11 @@ func isCompiledOtherwise(job client.Object, have *v1beta1.GenericJob) bool {
 // wait for a pause does not keep a job from being scaled. The job is blocked until the rest can be updated, too.
 func (r *Reconciler) updateAllowed(ctx context.Context, job client.Object, have *v1beta1.GenericJob, program framework.Program, refused error) (showing, error) {
 	want := have.DeepCopy()
-	want.Spec = untilPaused(&have.Spec, program)
+	compiled, elastic := framework.WithCompiledReplicas(have)
+	program.Elastic = program.Elastic && elastic // the code of a job that is to become elastic runs with its numbers until the pause
+	want.Spec = untilPaused(compiled, program)
 	if !equality.Semantic.DeepEqual(want.Spec, have.Spec) {
-		framework.AnnotateCompiled(want, have.Generation+1)
+		framework.AnnotateCompiled(want, have.Generation+1, elastic)
 		switch err := r.Client.Update(ctx, want); {
 		case err == nil:
 			r.reportUndone(job, have)
@@ -82,6 +92,9 @@ func untilPaused(have *v1beta1.GenericJobSpec, program framework.Program) v1beta
 	wanted := &program.Spec
 	kept := *wanted.DeepCopy()
 	kept.ReplicaSpecs = nil
+	if !program.Elastic {
+		kept.Replicas = have.Replicas
+	}
 	for i := range have.ReplicaSpecs {
 		r := have.ReplicaSpecs[i].DeepCopy()
 		if at := slices.IndexFunc(wanted.ReplicaSpecs, func(w v1beta1.ReplicaSpec) bool { return w.Type == r.Type }); at >= 0 {

@@ -57,11 +57,12 @@ func TestUntilAPauseAJobKeepsWhatItsCRDWouldNotLetChange(t *testing.T) {
 	require.False(t, untilPaused(have, framework.Program{Spec: wanted}).StopTogether, "the CRD takes it with the scope Job alone")
 	wanted.StopTogether = false
 	kept, waits := untilPaused(have, framework.Program{Spec: wanted}), waitForAPause(t)
-	waits["stopTogether"] = true
+	waits["stopTogether"], waits["replicas"] = true, true
 	for i := range reflect.TypeOf(kept).NumField() {
 		name, _, _ := strings.Cut(reflect.TypeOf(kept).Field(i).Tag.Get("json"), ",")
 		require.Equal(t, waits[name], reflect.ValueOf(kept).Field(i).IsZero(), "%s: kept, if it may not change; else as it is wanted", name)
 	}
+	require.Equal(t, wanted.Replicas, untilPaused(have, framework.Program{Spec: wanted, Elastic: true}).Replicas)
 }
 
 // A definition may have its users edit startPolicy, which needs no pause.

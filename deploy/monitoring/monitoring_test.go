@@ -131,6 +131,25 @@ func TestQueriesAskForWhatIsInTheDocument(t *testing.T) {
 	}
 }
 
+// The sum that counts each job once, as the document has it, is one that promtool tests.
+func TestTheSumOfJobsInTheDocumentIsTested(t *testing.T) {
+	sums := regexp.MustCompile(`(?m)^ *(sum\(genericjob_job_.*)$`).FindAllStringSubmatch(read(t, "README.md"), -1)
+	require.Len(t, sums, 1)
+	var tests struct {
+		Tests []struct {
+			Expressions []struct{ Expr string } `json:"promql_expr_test"`
+		}
+	}
+	require.NoError(t, yaml.Unmarshal([]byte(read(t, "rules_test.yaml")), &tests))
+	tested := map[string]bool{}
+	for _, test := range tests.Tests {
+		for _, e := range test.Expressions {
+			tested[e.Expr] = true
+		}
+	}
+	require.True(t, tested[sums[0][1]], sums[0][1])
+}
+
 // stateMetrics is what of kube-state-metrics' configuration is looked at.
 type stateMetrics struct {
 	Spec struct {
@@ -166,6 +185,9 @@ func TestWhatIsToldOfEachJobIsInTheDocument(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{"GenericJob", "PyTorchTrainingJob", "TensorFlowTrainingJob", "TrainingFramework"}, kinds)
+	for _, training := range config.Spec.Resources[1:3] {
+		require.Equal(t, config.Spec.Resources[0].Metrics, training.Metrics, "sums are of GenericJobs alone, which tell all that training jobs tell")
+	}
 	for _, kind := range kinds {
 		require.Regexp(t, `resources: \[.*\b`+strings.ToLower(kind)+`s\b`, read(t, "kube-state-metrics/role.yaml"))
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// TestTheKernelAgrees has the kernel decide about drawn jobs in a small cluster without kubelets, and the oracle judge the statuses. What ranks write
+// TestTheKernelAgrees has the kernel decide about drawn jobs in a small cluster without kubelets, and the oracle check the statuses. What ranks write
 // is as it must be.
 func TestTheKernelAgrees(t *testing.T) {
 	for n := range 400 {

@@ -173,14 +173,20 @@ func (r *run) jobByJob() {
 		}
 		return now == ""
 	})
-	has, owned := map[string]bool{}, 0
+	has, owned, counted := map[string]bool{}, 0, 0
 	for _, s := range r.scraped(address) {
 		has[s.Metric["__name__"]] = true
 		if s.Metric["__name__"] == "genericjob_job_info" && s.Metric["owner_kind"] == v1beta1.KindTensorFlowTrainingJob && s.Metric["owner"] == s.Metric["name"] {
 			owned++
 		}
+		if s.Metric["__name__"] == "genericjob_job_info" && s.Metric["customresource_kind"] == v1beta1.KindGenericJob {
+			counted++
+		}
 	}
 	require.Positive(r.t, owned, "GenericJobs of training jobs")
+	jobs := &v1beta1.GenericJobList{}
+	require.NoError(r.t, r.List(r.t.Context(), jobs))
+	require.Len(r.t, jobs.Items, counted, "each job counts once")
 	for _, name := range r.configured() {
 		require.True(r.t, has[name], "no job has %s", name)
 	}

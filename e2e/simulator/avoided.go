@@ -2,8 +2,10 @@ package simulator
 
 import (
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
@@ -80,13 +82,17 @@ func (l *Life) isOnBadNode(p *corev1.Pod) bool {
 	return l.trouble && job != nil && job.Spec.AvoidNodes != nil && l.bad != "" && p.Spec.NodeName == l.bad
 }
 
-// noteOnNode notes that something ended on the node of a pod.
+// noteOnNode notes that something ended on the node of a pod, and when its code had begun.
 func (t *truth) noteOnNode(p *corev1.Pod, uid types.UID) {
 	r := t.recordOf(uid)
 	if r.onNode == nil {
-		r.onNode = map[string]int{}
+		r.onNode = map[string][]time.Time{}
 	}
-	r.onNode[p.Spec.NodeName]++
+	began := p.CreationTimestamp.Time
+	if list := p.Status.ContainerStatuses; len(list) > 0 && list[0].State.Running != nil {
+		began = list[0].State.Running.StartedAt.Time
+	}
+	r.onNode[p.Spec.NodeName] = append(r.onNode[p.Spec.NodeName], began)
 }
 
 // keepsOff checks that a new pod avoids all nodes that its job avoids.
@@ -116,7 +122,7 @@ func (t *truth) nodesWritten(was, is *v1beta1.GenericJob) {
 	t.leftWritten(was, is, bad, lost)
 	t.faultsWritten(is)
 	for _, n := range s.NodeFailures {
-		if ends := t.recordOf(is.UID).onNode[n.Node] + t.life.losses[n.Node]; len(n.Times) > ends {
+		if ends := len(t.recordOf(is.UID).onNode[n.Node]) + t.life.losses[n.Node]; len(n.Times) > ends {
 			t.violated("a node is avoided for nothing", "%d failures speak against node %s, and %d ends were there", len(n.Times), n.Node, ends)
 		}
 		if len(n.Times) >= int(leastFailures(policy)) && bad+lost == 0 {
@@ -139,23 +145,40 @@ func avoidedBy(s *v1beta1.GenericJobStatus) (bad, lost int) {
 
 // blamesWritten checks that one crash counts for one node.
 func (t *truth) blamesWritten(was, is *v1beta1.GenericJob) {
-	gained := 0
+	var gained []blame
 	for _, n := range is.Status.NodeFailures {
-		had := 0
+		var had []metav1.Time
 		for _, o := range was.Status.NodeFailures {
 			if o.Node == n.Node {
-				had = len(o.Times)
+				had = o.Times
 			}
 		}
-		if n.Reason == v1beta1.AvoidFailed {
-			if len(n.Times) > had {
-				gained++
+		if n.Reason == v1beta1.AvoidFailed && len(n.Times) > len(had) {
+			isNew := func(at metav1.Time) bool {
+				return !slices.ContainsFunc(had, func(h metav1.Time) bool { return h.Equal(&at) })
 			}
+			gained = append(gained, blame{n.Node, n.Times[max(0, slices.IndexFunc(n.Times, isNew))].Time})
 		}
 	}
-	if gained > 1 {
-		t.violated("one crash counts for several nodes", "%v, and had been %v", is.Status.NodeFailures, was.Status.NodeFailures)
+	slices.SortFunc(gained, func(a, b blame) int { return a.at.Compare(b.at) })
+	for i, b := range gained[min(1, len(gained)):] {
+		if !t.isOfOtherCrash(is.UID, gained[i].at, b) {
+			t.violated("one crash counts for several nodes", "%v, and had been %v", is.Status.NodeFailures, was.Status.NodeFailures)
+		}
 	}
+}
+
+// blame is a failure that counts for a node.
+type blame struct {
+	node string
+	at   time.Time
+}
+
+// isOfOtherCrash reports whether a failure came more than a minute after another, or may be of code that began after that. An operator that was down
+// sees both at once.
+func (t *truth) isOfOtherCrash(job types.UID, before time.Time, b blame) bool {
+	return b.at.Sub(before) > time.Minute ||
+		slices.ContainsFunc(t.recordOf(job).onNode[b.node], func(began time.Time) bool { return began.After(before) })
 }
 
 func mostAvoided(p *v1beta1.AvoidNodes) int32 {

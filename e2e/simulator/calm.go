@@ -39,7 +39,7 @@ func (l *Life) nap() {
 func (l *Life) settle() {
 	for quiet, step := 0, 0; quiet < quietSteps && step < calmSteps; quiet, step = quiet+1, step+1 {
 		before := l.api.version
-		l.now = l.now.Add(calmStep)
+		l.pass(calmStep)
 		l.podsCalm()
 		l.kueueCalm()
 		for range 100 {

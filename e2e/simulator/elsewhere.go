@@ -45,8 +45,8 @@ func (t *truth) leftWritten(was, is *v1beta1.GenericJob, bad, lost int) {
 	}
 }
 
-// isJudged reports whether rules judge the first failure of a job. They judge neither what follows from another end nor what a disruption excuses.
-// They know an eviction by no exit code, though the code ended with one.
+// isJudged reports whether rules decide about the first failure of a job. They decide about neither what follows from another end nor what a
+// disruption excuses. They know an eviction by no exit code, though the code ended with one.
 func (t *truth) isJudged(job *v1beta1.GenericJob, first *v1beta1.FirstFailure) bool {
 	hasCode := first.ExitCode != nil || first.WorkerExitCode != nil
 	return first.Follows == "" && hasCode && !t.isExcused(job, first)

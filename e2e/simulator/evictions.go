@@ -84,13 +84,38 @@ func (l *Life) sayEvicted(p *corev1.Pod) {
 	})
 }
 
-// evictForItsLimit is an eviction by the kubelet because the pod went over a limit of its own: a failure.
+// evictForItsLimit is an eviction by the kubelet because the pod went over a limit of its own: a failure. Code may exit with 0 when it is told to stop,
+// and what runs beside it takes its time.
 func (l *Life) evictForItsLimit(p *corev1.Pod) {
 	l.say("kubelet: evicts %s, which went over a limit of its own", keyOf(p))
 	l.endWrapper(p)
 	l.truth.ended(p, 137)
+	code := int32(137)
+	if l.rare && l.beside == injected && l.tape.Chance(2) {
+		l.show(p, "over a limit, and it exits with 0")
+		code = 0
+	}
 	l.change(p, func(p *corev1.Pod) {
-		p.Status.Phase, p.Status.Reason, p.Status.ContainerStatuses = corev1.PodFailed, "Evicted", ended(p, 137, l.clockOf(p))
+		p.Status.Phase, p.Status.Reason = corev1.PodFailed, "Evicted"
+		p.Status.ContainerStatuses = append(ended(p, code, l.clockOf(p)), besideCode(p)...)
+		endBeside(p, metav1.NewTime(l.clockOf(p).Add(2*time.Second)))
+	})
+}
+
+// evictionTakes is the longest time between the ends of two containers of a pod that its kubelet evicts for a limit of its own.
+const evictionTakes = 5 * time.Second
+
+// evictBeside is an eviction, when the code of a pod has ended. It is often for a limit of the pod's own: what runs beside the code has gone over it.
+func (l *Life) evictBeside(p *corev1.Pod) {
+	isLong := l.clockOf(p).Sub(codeEnd(p).FinishedAt.Time) > evictionTakes
+	if !l.rare || !isLong || podstate.RestartsInPlace(p) || l.overdue[p.UID] || !l.tape.Chance(2) {
+		l.evict(p)
+		return
+	}
+	l.show(p, "over a limit, and its code had ended")
+	l.change(p, func(p *corev1.Pod) {
+		endBeside(p, l.clockOf(p))
+		p.Status.Phase, p.Status.Reason = corev1.PodFailed, "Evicted"
 	})
 }
 

@@ -217,6 +217,7 @@ func (t *truth) statusWritten(old, next client.Object) {
 	t.strayWritten(was, is)
 	t.evictionsWritten(was, is)
 	t.streaksWritten(was, is)
+	t.livesWritten(was, is)
 	t.restartsWritten(is)
 	t.countedBesideReboot(was, is)
 	t.firstWritten(&was.Status, &is.Status)

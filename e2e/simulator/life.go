@@ -206,9 +206,9 @@ func (l *Life) dismiss(o *operator) {
 // step is one step of the troubled part of a life.
 func (l *Life) step() {
 	t := l.tape
-	l.now = l.now.Add(l.stepTime())
+	l.pass(l.stepTime())
 	if t.Chance(100) {
-		l.now = l.now.Add(time.Duration(1+t.choose(10, 9, 0)) * time.Minute)
+		l.pass(time.Duration(1+t.choose(10, 9, 0)) * time.Minute)
 	}
 	l.podTrouble()
 	if l.meddling {

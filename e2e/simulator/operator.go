@@ -251,7 +251,11 @@ type recorder struct{ life *Life }
 
 // Eventf notes an event about an object.
 func (r *recorder) Eventf(regarding, _ runtime.Object, _, reason, _, note string, args ...any) {
-	if o, ok := regarding.(client.Object); ok { // else it is of a training job, told of its GenericJob's
+	o, ok := regarding.(client.Object)
+	if !ok { // it is of a training job, told of its GenericJob
+		o = r.life.api.get(key{v1beta1.KindGenericJob, jobName})
+	}
+	if o != nil {
 		r.life.truth.event(o, reason, fmt.Sprintf(note, args...))
 	}
 }

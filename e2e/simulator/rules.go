@@ -25,7 +25,7 @@ func ruleFor(job *v1beta1.GenericJob, p *corev1.Pod, code int32) *v1beta1.Failur
 }
 
 // noteRule notes that code has ended by an exit code for which a rule fails the job. Where all replicas restart together the first failure alone is
-// judged, and a disruption excuses it.
+// decided about, and a disruption excuses it.
 func (r *record) noteRule(job *v1beta1.GenericJob, p *corev1.Pod, code int32) {
 	rule := ruleFor(job, p, code)
 	if rule != nil && rule.Elsewhere {

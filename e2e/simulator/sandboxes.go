@@ -115,6 +115,7 @@ func (l *Life) forgetContainer(p *corev1.Pod, w *wrapper) {
 func (t *truth) stranded(p *corev1.Pod) {
 	_, _, r := t.of(p)
 	t.noteOnNode(p, metav1.GetControllerOf(p).UID)
+	t.endsUnknown(p)
 	r.disruptions++
 	if r.lost == p.UID {
 		r.doubts++ // who has seen neither loss takes the first for a failure: only the last end is told

@@ -35,7 +35,7 @@ func (l *Life) lingeringPod(p *corev1.Pod) {
 		l.say("a drain or a user deletes %s, whose code has ended", keyOf(p))
 		l.delete(p)
 	case n == 38 && l.beside != alone && !l.evicting[p.UID]:
-		l.evict(p)
+		l.evictBeside(p)
 	}
 }
 
@@ -93,10 +93,18 @@ func isUnwanted(p *corev1.Pod) bool {
 	return p.DeletionTimestamp != nil || stopped || p.Labels[v1beta1.LabelDebug] == "true"
 }
 
-// isOwnFault reports whether a pod was evicted because it went over a limit of its own. Its code has run, and nobody wanted it to go.
+// isOwnFault reports whether a pod was evicted because it went over a limit of its own. Its code ran until then, and nobody wanted it to go.
 func isOwnFault(p *corev1.Pod) bool {
-	return p.Status.Reason == "Evicted" && len(p.Status.ContainerStatuses) > 0 &&
+	return p.Status.Reason == "Evicted" && len(p.Status.ContainerStatuses) > 0 && !outlived(p) &&
 		!slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.DisruptionTarget })
+}
+
+// outlived reports whether something in a pod ended so long after its code that both cannot be by one eviction.
+func outlived(p *corev1.Pod) bool {
+	end := codeEnd(p)
+	return end != nil && slices.ContainsFunc(slices.Concat(besideCode(p), p.Status.InitContainerStatuses), func(c corev1.ContainerStatus) bool {
+		return c.State.Terminated != nil && c.State.Terminated.FinishedAt.Sub(end.FinishedAt.Time) > evictionTakes
+	})
 }
 
 // finish ends what runs beside the code of a pod.

@@ -21,7 +21,7 @@ var rareStates = []string{
 	"failed, and its containers end later", "failed, and the phase comes later", "DeadlineExceeded", "Preempting", "Terminated", "Failed, ContainerStatusUnknown",
 	"wiped by a reboot", "the image is gone", "unknown to the runtime", "the count is raised again",
 	"an added container ends first", "a sidecar is started again", "PodResizePending", "Ready taken back", "a clock is off",
-	collected,
+	"over a limit, and it exits with 0", "over a limit, and its code had ended", collected,
 }
 
 // collected is how lives tell of a pod without a node that the pod garbage collector has ended.

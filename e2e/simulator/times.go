@@ -124,11 +124,22 @@ func (t *truth) followsInTime(was, is *v1beta1.GenericJob) {
 	if trains && !trained && s.Phase != v1beta1.JobRunning && !needsNotAll(&is.Spec) {
 		t.violated("a second has a wrong cause", "the time is productive in phase %s", s.Phase)
 	}
-	if before.LostBy != "" && after.LostBy == "" && !trains {
-		t.violated("a loss is forgotten", "%s by %s, then %s by %q", before.Cause, before.LostBy, after.Cause, after.LostBy)
-	}
+	t.anewInTime(was, is)
 	if trained && after.Cause == v1beta1.TimeLostToHang {
 		t.hangMoved(was, is)
+	}
+}
+
+// anewInTime checks what code that begins again makes of the time. A loss ends when all run again, though one may have succeeded since, after which
+// all begin again.
+func (t *truth) anewInTime(was, is *v1beta1.GenericJob) {
+	before, after, trains := was.Status.Time.Open, is.Status.Time.Open, is.Status.Time.Open.Cause == v1beta1.TimeProductive
+	if is.Spec.RestartScope == v1beta1.RestartScopeJob && is.Status.JobAttempt > was.Status.JobAttempt && trains {
+		t.violated("a second has a wrong cause", "all begin attempt %d, and the time is productive", is.Status.JobAttempt)
+	}
+	ran := is.Status.Time.Productive > was.Status.Time.Productive
+	if before.LostBy != "" && after.LostBy == "" && !trains && !ran {
+		t.violated("a loss is forgotten", "%s by %s, then %s by %q", before.Cause, before.LostBy, after.Cause, after.LostBy)
 	}
 }
 

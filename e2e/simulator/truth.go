@@ -33,23 +33,24 @@ type truth struct {
 
 // record is what really happened to one GenericJob.
 type record struct {
-	replicas   map[string]*replica   // by <type>-<rank>
-	failedIn   map[int32]bool        // attempts in which code failed
-	endedIn    map[int32]bool        // attempts in which code ended and not with 0, for whatever reason
-	failures   map[int32][]failure   // these failures
-	evicted    bool                  // Kueue, or who has taken its Workload away, has had the job stopped
-	strayAt    time.Time             // when somebody edited it who should have edited its training job
-	unsettled  bool                  // modes were switched or replicas scaled: some failures need not be counted, some code runs again
-	writer     *operator             // of the last status
-	restarted  int                   // events that told of a counted restart
-	scaledAway int                   // ends of replicas that a user has scaled away
-	taken      map[string]bool       // types of which the API has taken a pod
-	ready      map[string][]moment   // when each replica was Ready, by <type>-<rank>
-	mustFail   string                // the replica whose code has ended by an exit code for which a rule fails the job; "" if none has
-	onNode     map[string]int        // ends of pods on each node
-	left       left                  // who must not come back to a node, by a rule
-	recovered  map[[2]time.Time]bool // recoveries that are over, by their beginning and end
-	mayFail    bool                  // the API called an object invalid of which it had taken none before
+	replicas   map[string]*replica    // by <type>-<rank>
+	failedIn   map[int32]bool         // attempts in which code failed
+	endedIn    map[int32]bool         // attempts in which code ended and not with 0, for whatever reason
+	failures   map[int32][]failure    // these failures
+	evicted    bool                   // Kueue, or who has taken its Workload away, has had the job stopped
+	strayAt    time.Time              // when somebody edited it who should have edited its training job
+	unsettled  bool                   // modes were switched or replicas scaled: some failures need not be counted, some code runs again
+	writer     *operator              // of the last status
+	restarted  int                    // events that told of a counted restart
+	scaledAway int                    // ends of replicas that a user has scaled away
+	taken      map[string]bool        // types of which the API has taken a pod
+	ready      map[string][]moment    // when each replica was Ready, by <type>-<rank>
+	mustFail   string                 // the replica whose code has ended by an exit code for which a rule fails the job; "" if none has
+	onNode     map[string][]time.Time // when the code had begun that ended, by the node
+	left       left                   // who must not come back to a node, by a rule
+	recovered  map[[2]time.Time]bool  // recoveries that are over, by their beginning and end
+	lived      lived                  // for how long code has run
+	mayFail    bool                   // the API called an object invalid of which it had taken none before
 }
 
 // replica is what really happened to one replica.
@@ -84,7 +85,7 @@ func (t *truth) violated(invariant, format string, args ...any) {
 func (t *truth) recordOf(uid types.UID) *record {
 	r := t.records[uid]
 	if r == nil {
-		r = &record{replicas: map[string]*replica{}, failedIn: map[int32]bool{}, endedIn: map[int32]bool{}, taken: map[string]bool{}, ready: map[string][]moment{}}
+		r = &record{replicas: map[string]*replica{}, failedIn: map[int32]bool{}, endedIn: map[int32]bool{}, taken: map[string]bool{}, ready: map[string][]moment{}, lived: newLived()}
 		t.records[uid] = r
 	}
 	return r

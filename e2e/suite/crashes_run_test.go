@@ -56,7 +56,7 @@ func (list statements) String() string {
 	return b.String()
 }
 
-// crash runs a job of which a rank ends, and judges what is said of it.
+// crash runs a job of which a rank ends, and checks what is said of it.
 func (u *user) crash(c crash) judgement {
 	u.t.Helper()
 	folder := u.crashFolder()

@@ -16,7 +16,7 @@ var (
 	crashesInto string
 )
 
-// TestCrashes has one rank of four end in each way in which ranks end, in jobs of each shape, with real PyTorch on gloo. It judges what the
+// TestCrashes has one rank of four end in each way in which ranks end, in jobs of each shape, with real PyTorch on gloo. It checks what the
 // status, the events, `kubectl gj why` and `kubectl gj logs -f` say of the end. It prints a table, and fails if one of them says what is not
 // so. `make crashes` runs it.
 func TestCrashes(t *testing.T) {

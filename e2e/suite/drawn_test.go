@@ -30,7 +30,7 @@ var (
 // drawnPatience bounds a job: several share two cores, hangs take a minute each, and torchrun imports PyTorch.
 const drawnPatience = 8 * time.Minute
 
-// TestDrawn has the cluster run jobs that are drawn, and an oracle judge what becomes of them: see e2e/drawn. `make e2e-drawn` runs it.
+// TestDrawn has the cluster run jobs that are drawn, and an oracle check what becomes of them: see e2e/drawn. `make e2e-drawn` runs it.
 func TestDrawn(t *testing.T) {
 	if drawnJobs == 0 {
 		t.Skip("-drawn 20 draws so many jobs")

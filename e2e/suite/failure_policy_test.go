@@ -101,7 +101,7 @@ func ruleOfWorker(s *space) {
 	require.EqualValues(s.t, 17, *job.Status.FirstFailure.WorkerExitCode)
 }
 
-// ruleOfWords: the exception of one rank is judged, and not what the other has met because of it.
+// ruleOfWords: the exception of one rank decides, and not what the other has met because of it.
 func ruleOfWords(s *space) {
 	made := s.withRules("not-a-number", raises,
 		v1beta1.FailurePolicyRule{Name: "peers", Match: v1beta1.FailureMatch{Messages: "Connection"}, Action: v1beta1.FailureActionFail},

@@ -196,13 +196,13 @@ func condition(job *v1beta1.GenericJob, t v1beta1.JobConditionType) v1beta1.JobC
 }
 
 // awaitEvent waits for an event about a job that holds these words.
-func (s *space) awaitEvent(job *v1beta1.GenericJob, kind, words string) {
+func (s *space) awaitEvent(job client.Object, kind, words string) {
 	s.t.Helper()
-	s.until(fmt.Sprintf("%s event about %s with %q", kind, job.Name, words), func() bool {
+	s.until(fmt.Sprintf("%s event about %s with %q", kind, job.GetName(), words), func() bool {
 		list := &eventsv1.EventList{}
 		require.NoError(s.t, s.List(s.ctx, list, client.InNamespace(s.ns)))
 		for _, e := range list.Items {
-			if e.Regarding.UID == job.UID && e.Type == kind && strings.Contains(e.Reason+": "+e.Note, words) {
+			if e.Regarding.UID == job.GetUID() && e.Type == kind && strings.Contains(e.Reason+": "+e.Note, words) {
 				return true
 			}
 		}

@@ -38,7 +38,7 @@ func torchrunCrash(s *space) {
 	gj := s.owned(job)
 	s.awaitTrainingPhase(job, v1beta1.JobSucceeded)
 	require.EqualValues(s.t, 1, job.Status.BackoffCount)
-	s.awaitEvent(gj, corev1.EventTypeWarning, `exited with error code 1: "rank 2: ValueError: loss is nan at step 3 in shard 17"`)
+	s.awaitEvent(job, corev1.EventTypeWarning, `exited with error code 1: "rank 2: ValueError: loss is nan at step 3 in shard 17"`)
 	s.requireRuns(gj, "node", 2, 2, 2, 2)
 	for rank := range 4 {
 		require.Contains(s.t, s.logs(gj, "node", rank), fmt.Sprintf("rank=%d group=%d sum=", rank, rank))

@@ -2,20 +2,11 @@
 //
 // With restartScope Replica the operator orders the pod of a replica that has failed, by an annotation, to go on in the next attempt. With
 // restartScope Job the end of one replica, by a failure or a disruption, begins a job attempt. The operator then first orders all pods to stop and to
-// wait: that is the barrier. A type whose template names no command, for example, has no wrapper, so it gets new pods. The barrier opens when all of
-// this holds:
+// wait: that is the barrier. It opens when no code of an earlier attempt runs any more, and all can go on. The section "The barrier" of kernel/DESIGN.md
+// has each condition, and what happens meanwhile.
 //
-//   - each unfinished replica that is not auxiliary has a pod that was made for this attempt, or whose wrapper reports that no earlier code runs
-//   - no superseded pod is left, and none of a replica that was scaled away. An auxiliary pod counts only while its code may run, and not if its
-//     replica was scaled away
-//   - the restart delay is over
-//   - the new pods of types without a wrapper are there
-//   - no kubelet is awaited that may know which failure came first; ten seconds are enough for that
-//
-// With restartScope Replica, and in debug mode, the barrier is always open.
-//
-// A replica that does not report gets a new pod, 30 seconds and its grace period after the barrier has closed. A pod that cannot run code again, or is
-// stranded, is replaced at once. A report is ignored if it counts over 16 ends more than the kubelet.
+// A type whose template names no command, for example, has no wrapper, so it gets new pods. So does a replica whose wrapper does not report in time, at
+// once if its pod cannot run code again or is stranded.
 //
 // The operator writes into the status that the barrier is open (startedJobAttempt) before it lets any replica go. A pod's wrapper starts no code
 // without an order, so the kubelet may start containers as often as it likes.

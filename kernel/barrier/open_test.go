@@ -87,7 +87,7 @@ func TestOpen(t *testing.T) {
 		"the one without a pod has succeeded": {open: true, edit: func(m *meeting) {
 			m.pods, m.job.Status.Ledger = m.pods[:1], []v1beta1.TaskLedger{{Type: "worker", Succeeded: "1"}}
 		}},
-		"its pod is new, and has run nothing": {open: true, edit: func(m *meeting) {
+		"its pod is new, and no node has it yet": {open: true, edit: func(m *meeting) {
 			delete(m.inputs.Reports, m.pods[1].UID)
 			m.pods[1] = kt.Pod(m.job, "worker", 1)
 		}},

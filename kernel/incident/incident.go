@@ -2,6 +2,7 @@ package incident
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -34,6 +35,8 @@ type Failure struct {
 	why     func() string
 	beganAt time.Time // when the container began; zero if unknown
 	isFinal bool      // the ledger says that the replica has failed for good
+	// OthersGoOn says that this failure neither restarts all replicas nor fails the job. So a later one may begin another incident.
+	OthersGoOn bool
 }
 
 // FailureOf returns how code has failed, by its pod. Why says what happened. It is called for the first failure only, because it takes time to read
@@ -46,6 +49,8 @@ func FailureOf(pod podstate.Pod, why func() string) Failure {
 type Incident struct {
 	Inputs
 	recorded   []Failure             // its failures that this reconcile has recorded
+	number     int                   // see Number
+	numbers    map[string]int        // by pod: the number of the incident to which its recorded failure belongs
 	stored     *v1beta1.FirstFailure // the first failure, by the status; nil if the incident begins in this reconcile
 	jobAttempt int32                 // in which the code failed
 	runsSince  time.Time             // when the replica that failed first began to run again; zero if it has not
@@ -54,7 +59,8 @@ type Incident struct {
 }
 
 // Of returns the incident of the stored first failure. But if a failure that this reconcile has recorded does not belong to that, it returns a new
-// one.
+// one. What may be a cause of the stored one is left out of that: it is told too late. If the operator was down, there may be several new
+// ones. Then it returns the last, as if each failure had been recorded when it came.
 func Of(in Inputs, recorded []Failure) Incident {
 	s := &in.Job.Status
 	i := Incident{Inputs: in, recorded: recorded, stored: s.FirstFailure, jobAttempt: s.JobAttempt}
@@ -62,7 +68,7 @@ func Of(in Inputs, recorded []Failure) Incident {
 		i.runsSince = runsAgainSince(in.Roster, i.stored)
 	}
 	if slices.ContainsFunc(recorded, func(f Failure) bool { return !i.includes(&f) }) {
-		i.stored = nil
+		i.leaveStored()
 	}
 	for _, f := range recorded {
 		// Code that began later may be of a replica that is counted already, and has started anew since.
@@ -73,8 +79,48 @@ func Of(in Inputs, recorded []Failure) Incident {
 	return i
 }
 
-// IsNew reports whether the incident begins in this reconcile.
-func (i Incident) IsNew() bool { return i.stored == nil }
+// Number numbers the incidents that begin in this reconcile, from 1, in the order in which they began. That of the stored first failure has 0.
+func (i Incident) Number() int { return i.number }
+
+// NumberOf returns the number of the incident to which the failure belongs that this reconcile has recorded of a pod.
+func (i Incident) NumberOf(pod string) int { return i.numbers[pod] }
+
+// leaveStored makes it a new incident: the last, if there are several. It is without what may be a cause of the stored one. But if nothing else may be
+// the cause of what is new, that stays.
+func (i *Incident) leaveStored() {
+	ofStored := map[string]bool{}
+	hasCause := false
+	for _, f := range i.recorded {
+		ofStored[f.Pod] = f.Follows == "" && f.Time != nil && i.includes(&f)
+		hasCause = hasCause || f.Follows == "" && !ofStored[f.Pod]
+	}
+	i.stored = nil
+	if hasCause {
+		i.recorded = slices.DeleteFunc(slices.Clone(i.recorded), func(f Failure) bool { return ofStored[f.Pod] })
+	}
+	i.leaveEarlier()
+	maps.DeleteFunc(i.numbers, func(pod string, _ int) bool { return ofStored[pod] })
+}
+
+// leaveEarlier numbers the incidents to which the recorded failures belong, and leaves out the failures of all but the last.
+func (i *Incident) leaveEarlier() {
+	last, othersGoOn := Incident{Inputs: i.Inputs, jobAttempt: i.jobAttempt}, true // last is that of the failures so far
+	i.numbers = make(map[string]int, len(i.recorded))
+	byTime := func(a, b Failure) int { return cmp.Compare(second(&a.ReplicaFailure), second(&b.ReplicaFailure)) }
+	for _, f := range slices.SortedStableFunc(slices.Values(i.recorded), byTime) {
+		records := []v1beta1.ReplicaFailure{f.ReplicaFailure}
+		if i.number == 0 || othersGoOn && f.Time != nil && !last.includes(&f) {
+			i.number++
+		} else {
+			records = append([]v1beta1.ReplicaFailure{last.stored.ReplicaFailure}, records...)
+		}
+		first, _ := FirstOf(records, len(records)-1)
+		last.stored = &v1beta1.FirstFailure{ReplicaFailure: records[first], JobAttempt: i.jobAttempt}
+		i.numbers[f.Pod] = i.number
+		othersGoOn = othersGoOn && f.OthersGoOn // otherwise what fails later is of code that has lost the others
+	}
+	i.recorded = slices.DeleteFunc(slices.Clone(i.recorded), func(f Failure) bool { return i.numbers[f.Pod] != i.number })
+}
 
 // restartsTogether reports whether all replicas restart together. The answer may change between Of and First, with the run mode.
 func (i Incident) restartsTogether() bool { return i.Ledger.RestartsTogether() }
@@ -116,7 +162,7 @@ func (i Incident) isRestarted() bool {
 }
 
 // belonging returns the failures that belong to the incident. If all replicas restart together, all failures of the attempt do. But a replica may
-// have failed for good long before: for such a failure the time decides. It was judged when it was recorded, so it cannot become the first one any
+// have failed for good long before: for such a failure the time decides. It was decided about when it was recorded, so it cannot become the first one any
 // more.
 func (i Incident) belonging(failures []Failure) (list []Failure) {
 	for _, f := range failures {

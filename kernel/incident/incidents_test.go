@@ -125,7 +125,7 @@ func TestWhichFailuresBelongTogether(t *testing.T) {
 			pod := podOf(job, 1, attempt, failed(tc.began, tc.age, tc.words))
 			in, _ := inputsOf(t, job, noon.Add(tc.age), runs, pod)
 			i := Of(in, []Failure{recordedOf(job, pod)})
-			require.Equal(t, tc.isNew, i.IsNew())
+			require.Equal(t, tc.isNew, i.Number() == 1)
 
 			// The stored one is only probable, so a cause takes its place.
 			first, was := i.First(false)

@@ -17,7 +17,7 @@ func (i Incident) lateFailures() (list []Failure) {
 	}
 	for n := range i.Roster.Types {
 		t := &i.Roster.Types[n]
-		begun := i.begunTogether(t)
+		begun := i.Ledger.BegunTogether(t.Account, i.Now)
 		for rank, pod := range t.Pods {
 			if pod == nil || t.Auxiliary || t.HasSucceeded(rank) {
 				continue
@@ -30,14 +30,6 @@ func (i Incident) lateFailures() (list []Failure) {
 		}
 	}
 	return list
-}
-
-// begunTogether returns when the replicas of a type were last told to go on together; zero if never.
-func (i Incident) begunTogether(t *roster.Type) time.Time {
-	if lived, bounds := i.Ledger.LivedTogether(t.Account, i.Now); bounds {
-		return i.Now.Add(-lived)
-	}
-	return time.Time{}
 }
 
 // lateFailure returns how a replica's code has failed in an attempt, and whether it ended by itself: not because it was told to. Begun is when the

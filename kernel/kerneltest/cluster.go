@@ -40,6 +40,10 @@ type Cluster struct {
 	Workload *unstructured.Unstructured
 	// NoFlavor says that somebody has deleted the resource flavor in which the job was admitted.
 	NoFlavor bool
+	// FlavorForbidden is what the apiserver says if the operator may not read it; "" if it may.
+	FlavorForbidden string
+	// Also is the name of another resource flavor; "" if there is none.
+	Also string
 
 	// Nodes are those that a live look shows as lost.
 	Nodes map[string]podstate.Node

@@ -19,9 +19,12 @@ var Flavor = &unstructured.Unstructured{Object: map[string]any{
 
 // Kueue is what a reconcile sees of Kueue.
 func (c *Cluster) Kueue() kernel.Kueue {
-	k := kernel.Kueue{Priority: new(int32(7))}
+	k := kernel.Kueue{Priority: new(int32(7)), FlavorForbidden: c.FlavorForbidden, Flavors: map[string]*unstructured.Unstructured{}}
 	if !c.NoFlavor {
-		k.Flavors = map[string]*unstructured.Unstructured{"spot": Flavor}
+		k.Flavors["spot"] = Flavor
+	}
+	if c.Also != "" {
+		k.Flavors[c.Also] = Flavor
 	}
 	if c.Workload != nil {
 		k.Workload = c.Workload.DeepCopy()

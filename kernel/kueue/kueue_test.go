@@ -127,6 +127,8 @@ func TestSame(t *testing.T) {
 	require.False(t, Same(have, of(2, in, template)))
 	require.False(t, Same(have, of(3, v1beta1.KueueScheduler{QueueName: "other"}, template)))
 	require.False(t, Same(have, of(3, v1beta1.KueueScheduler{QueueName: "team", PriorityClass: "high"}, template)))
+	high := v1beta1.KueueScheduler{QueueName: "team", PriorityClass: "high"}
+	require.True(t, Same(of(3, high, template), Workload(job, high, []Request{{Type: "worker", Left: 3, Template: template}}, nil)), "its class is deleted")
 	elsewhere := template.DeepCopy()
 	elsewhere.Spec.NodeSelector = map[string]string{"pool": "a"}
 	require.False(t, Same(have, of(3, in, elsewhere)))

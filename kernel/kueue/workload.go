@@ -43,7 +43,7 @@ func Key(job *v1beta1.GenericJob) *unstructured.Unstructured {
 	return w
 }
 
-// Workload returns the Workload that a job needs. Priority is the value of its priority class; nil without one.
+// Workload returns the Workload that a job needs. Priority is the value of its priority class; nil if it has none, or is there already.
 func Workload(job *v1beta1.GenericJob, in v1beta1.KueueScheduler, requests []Request, priority *int32) *unstructured.Unstructured {
 	w := Key(job)
 	w.SetLabels(map[string]string{labelJobUID: string(job.UID), v1beta1.LabelJobUID: string(job.UID), v1beta1.LabelJobName: job.Name})
@@ -60,8 +60,10 @@ func Workload(job *v1beta1.GenericJob, in v1beta1.KueueScheduler, requests []Req
 		w.SetAnnotations(map[string]string{v1beta1.AnnotationAvoids: strings.Join(requests[0].Avoids, ",")})
 	}
 	body := map[string]any{"queueName": in.QueueName, "active": true, "podSets": sets}
-	if in.PriorityClass != "" && priority != nil {
+	if priority != nil {
 		body["priority"] = int64(*priority)
+	}
+	if in.PriorityClass != "" {
 		body["priorityClassRef"] = map[string]any{"group": "kueue.x-k8s.io", "kind": "WorkloadPriorityClass", "name": in.PriorityClass}
 	}
 	w.Object["spec"] = body

@@ -72,7 +72,7 @@ const (
 // StartOver starts a replica anew, or the whole job if the restart scope is Job, and counts that. The pods so far become superseded. An auxiliary
 // replica is always replaced alone.
 //
-// Lived is how long the replica's pod has lived: short lives in a row delay the next pod. InPlace says that the pod can be used again. If the job
+// Lived is for how long the replica has lived, or all together: short lives in a row delay the next pod. InPlace says that the pod can be used again. If the job
 // restarts in place, such a pod is not superseded.
 func (d Draft) StartOver(a *Account, rank int, as Count, lived time.Duration, inPlace bool, now time.Time) {
 	r := a.record(rank)
@@ -101,7 +101,7 @@ func (d Draft) StartOver(a *Account, rank int, as Count, lived time.Duration, in
 	}
 }
 
-// The first replacement of a replica has no delay. While its pods live less than steadyLife, the delay before the next one doubles, from firstDelay to
+// The first replacement of a replica has no delay. While its lives are shorter than steadyLife, the delay before the next one doubles, from firstDelay to
 // maxDelay. The kubelet, too, forgets crashes after ten minutes.
 const (
 	steadyLife = 10 * time.Minute
@@ -118,6 +118,15 @@ func restartDelay(streak int) time.Duration {
 		return maxDelay
 	}
 	return min(firstDelay<<(streak-2), maxDelay)
+}
+
+// DelayedUntil returns the time before which the code of a replica did not start in its present attempt. That is the end of its delay, or when the
+// operator gave the order to go on in its pod. It is zero if the start of the container is all that is known.
+func (a *Account) DelayedUntil(rank int) (at time.Time) {
+	if r := a.records[rank]; r != nil && r.NotBefore != nil {
+		at = r.NotBefore.Time
+	}
+	return at
 }
 
 // delayNext lengthens a replica's streak of short lives, or begins a new one, and sets the delay before its next pod.
@@ -138,6 +147,9 @@ func (d Draft) delayNext(a *Account, r *v1beta1.RankRecord, as Count, lived time
 	r.NotBefore = nil
 	if delay := restartDelay(int(r.Streak)); delay > 0 {
 		at := metav1.NewTime(now.Add(delay + time.Second - 1).Truncate(time.Second)) // stored in whole seconds: round up
+		r.NotBefore = &at
+	} else if d.RestartsInPlace() && !d.RestartsTogether() { // its container may have started already, and waits for the operator: see DelayedUntil
+		at := metav1.NewTime(now.Truncate(time.Second))
 		r.NotBefore = &at
 	}
 }

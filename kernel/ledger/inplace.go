@@ -98,16 +98,16 @@ func (d Draft) ReplacePod(a *Account, rank int) {
 	r.MinPodAttempt = int32(d.Attempt(a, rank))
 }
 
-// LivedTogether returns how long the replicas of a type have run code since all were last told to go on. Bounds reports whether this is the most that
-// any of them has lived since, though its container and pod may be older. If it is false, lived means nothing.
-func (l *Ledger) LivedTogether(a *Account, now time.Time) (lived time.Duration, bounds bool) {
-	switch t := l.inPlace; {
-	case !l.RestartsInPlace() || !l.RestartsTogether() || a.Auxiliary || t.BarrierTime == nil:
-		return 0, false
-	case t.RestartTime == nil: // they wait for each other
-		return 0, true
+// BegunTogether returns when the replicas of a type were last told to go on together, though their containers and pods may be older. It is zero if
+// they never were, and now if they wait for that.
+func (l *Ledger) BegunTogether(a *Account, now time.Time) time.Time {
+	switch t := l.RestartTime(); {
+	case !l.RestartsInPlace() || !l.RestartsTogether() || a.Auxiliary || l.inPlace.BarrierTime == nil:
+		return time.Time{}
+	case t.IsZero() || t.After(now):
+		return now
 	default:
-		return max(0, now.Sub(t.RestartTime.Time)), true
+		return t
 	}
 }
 

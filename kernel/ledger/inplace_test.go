@@ -103,16 +103,13 @@ func TestDisruptionsDoNotUseUpTheLimitInPlace(t *testing.T) {
 	}
 }
 
-func TestALifeIsCountedFromTheLastStartOfAll(t *testing.T) {
+func TestWhenReplicasWentOnTogether(t *testing.T) {
 	d := load(t, jobOf(2, inPlace, together, shared(99)))
 	a := d.Account("worker")
-	_, bounds := d.LivedTogether(a, start)
-	require.False(t, bounds, "all are in their first start")
+	require.Zero(t, d.BegunTogether(a, start), "all are in their first start")
 	d.StartOver(a, 0, Restart, time.Minute, true, start)
-	lived, bounds := d.LivedTogether(a, minute(5))
-	require.True(t, bounds)
-	require.Zero(t, lived, "they wait for each other")
+	require.Equal(t, minute(5), d.BegunTogether(a, minute(5)), "they wait for each other")
 	d.OpenBarrier(minute(5))
-	lived, _ = d.LivedTogether(a, minute(7))
-	require.Equal(t, 2*time.Minute, lived)
+	require.Equal(t, minute(5), d.BegunTogether(a, minute(7)))
+	require.Equal(t, minute(4), d.BegunTogether(a, minute(4)), "the clock was set back")
 }

@@ -60,9 +60,7 @@ func (d Draft) failuresOfAllJobs(policy spec.AvoidPolicy, problems []NodeProblem
 		if times[len(times)-1].After(last(n)) {
 			n.Reason, n.Message = p.Reason, p.Message
 		}
-		n.Times = append(times, n.Times...)
-		slices.SortFunc(n.Times, func(a, b metav1.Time) int { return a.Compare(b.Time) })
-		n.Times = n.Times[max(0, len(n.Times)-maxTimes):]
+		n.Times = lastTimes(times, n.Times...)
 		if i < 0 {
 			all = append(all, n)
 		} else {

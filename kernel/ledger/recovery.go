@@ -45,7 +45,7 @@ func (d Draft) noteRecovery(on, next *v1beta1.OpenTime, now time.Time) {
 	}
 }
 
-// NoteFirstStep notes when the code told its first step since all replicas run again, if no other loss has come between.
+// NoteFirstStep notes when the code told its first step since enough replicas run again, if no other loss has come between.
 func (d Draft) NoteFirstStep(at time.Time) {
 	r := d.recovery
 	if r == nil || r.Replaced == nil || r.Stepped != nil || !d.Trains() || !d.time.Open.Since.Equal(r.Replaced) {

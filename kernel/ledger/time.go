@@ -22,6 +22,8 @@ type TimeFacts struct {
 	Waits   bool // its gang scheduler's objects are missing; pods that run go on
 	// Loss is what has ended code, by this reconcile; "" if nothing has.
 	Loss v1beta1.TimeCause
+	// Anew says that all replicas begin again, though nothing is lost: one has succeeded under policy Always.
+	Anew bool
 	// Runs says that enough replicas run. While the job trains, it matters only after a loss.
 	Runs bool
 	// Basis is by what the operator knows that running replicas also train.
@@ -44,7 +46,7 @@ func (p *TimeFacts) Follows(on *v1beta1.OpenTime) (next v1beta1.OpenTime) {
 		next.Cause = v1beta1.TimePaused
 	case p.Queued:
 		next.Cause = v1beta1.TimeQueued
-	case p.Runs, trained && p.Loss == "":
+	case p.Runs, trained && p.Loss == "" && !p.Anew:
 		return v1beta1.OpenTime{Cause: v1beta1.TimeProductive}
 	case p.Waits:
 		next.Cause = v1beta1.TimeQueued
@@ -70,6 +72,31 @@ func (l *Ledger) Time() *v1beta1.JobTime { return l.time }
 // Trains reports whether the job's time is productive.
 func (l *Ledger) Trains() bool {
 	return l.time != nil && l.time.Open != nil && l.time.Open.Cause == v1beta1.TimeProductive
+}
+
+// TrainsSince returns since when the job's time is productive; zero if it is not. A scale begins another interval, but interrupts nothing. So it is
+// when the last other entry of the history ended, or if there was none, since the beginning. If entries are not listed any more, that is unknown: then
+// it is since the first that is.
+func (l *Ledger) TrainsSince() time.Time {
+	if !l.Trains() {
+		return time.Time{}
+	}
+	h, since := l.history, l.time.Since
+	if h == nil {
+		return l.time.Open.Since.Time
+	}
+	if len(h.Earlier) > 0 {
+		since = l.time.Open.Since
+		if len(h.Entries) > 0 && h.Entries[0].Begin.Before(&since) {
+			since = h.Entries[0].Begin
+		}
+	}
+	for _, e := range h.Entries {
+		if e.Kind != v1beta1.HistoryScale && e.End != nil {
+			since = later(since, *e.End)
+		}
+	}
+	return since.Time
 }
 
 // KeepTime begins to keep what the job's time is spent on, from the creation of the job on. For a job that an earlier version of the operator has

@@ -9,7 +9,7 @@ import (
 // the exit code.
 func (p Pod) CauseOf(r *v1beta1.ReplicaFailure) *v1beta1.Cause {
 	var said output.Failure
-	if e := p.exit(); e != nil && !p.wasOverItsLimit() {
+	if e := p.exit(); e != nil && !p.endedByLimit() {
 		said = output.Read(e.words)
 		said.Classify()
 	}
@@ -45,7 +45,7 @@ func (p Pod) kindOf(r *v1beta1.ReplicaFailure, said output.Failure) v1beta1.Caus
 // kindSeen returns the kind that the kubelet or the wrapper has seen, whatever the code says; "" if they have seen none.
 func (p Pod) kindSeen(r *v1beta1.ReplicaFailure) v1beta1.CauseKind {
 	switch {
-	case p.wasOverItsLimit():
+	case p.endedByLimit():
 		return v1beta1.CauseStorage // of an emptyDir, or of ephemeral storage
 	case p.endedByDeadline() && !p.wasToldToEnd():
 		return v1beta1.CauseTimeout
@@ -82,7 +82,7 @@ func codesOf(r *v1beta1.ReplicaFailure, said output.Failure) (codes []string) {
 // Step returns the highest step that the pod's code had told when it ended, in the form of output.Failure.Step.
 func (p Pod) Step() string {
 	e := p.exit()
-	if e == nil || p.wasOverItsLimit() {
+	if e == nil || p.endedByLimit() {
 		return ""
 	}
 	return output.Read(e.words).Step

@@ -61,8 +61,19 @@ func (p Pod) mayBeEvicted() bool {
 
 // othersRun reports whether any container runs or waits to run, in a pod whose template's containers have ended.
 func (p Pod) othersRun() bool {
-	isOn := func(c corev1.ContainerStatus) bool { return c.State.Terminated == nil }
-	return slices.ContainsFunc(p.Status.ContainerStatuses, isOn) || slices.ContainsFunc(p.Status.InitContainerStatuses, isOn)
+	return p.anyContainer(func(s *corev1.ContainerStatus) bool { return s.State.Terminated == nil })
+}
+
+// anyContainer reports whether any container of the pod is as asked, init containers and those that admission has added among them.
+func (p Pod) anyContainer(is func(*corev1.ContainerStatus) bool) bool {
+	for _, statuses := range [][]corev1.ContainerStatus{p.Status.ContainerStatuses, p.Status.InitContainerStatuses} {
+		for i := range statuses { // by index: a status is large
+			if is(&statuses[i]) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // OnlyAddedRun reports whether only a container that the template does not have keeps the pod running. Nothing would ever end it.
@@ -110,7 +121,7 @@ func (p Pod) statusOf(container string) *corev1.ContainerStatus {
 // Code that is told to stop may exit with 0, too.
 func (p Pod) hasSucceeded() bool {
 	switch {
-	case p.endedByKubelet(), p.endedByDeadline(): // whoever deletes it later
+	case p.endedByKubelet(), p.endedByDeadline(), p.endedByLimit(): // whoever deletes it later
 		return false
 	case p.Status.Phase == corev1.PodSucceeded:
 		return true
@@ -119,11 +130,10 @@ func (p Pod) hasSucceeded() bool {
 	case p.Status.Phase == corev1.PodRunning || p.Status.Reason == "" || p.Status.Reason == deadlineExceeded:
 		return true
 	}
-	decided, target := p.DecidedAt(), disruptionTarget(p.Pod)
-	if target == nil { // only what ran on beside the main container can have gone over the limit
-		return p.wasOverItsLimit() && p.mainHasEnded() && p.ranOn(decided)
+	if target := disruptionTarget(p.Pod); target != nil {
+		return p.DecidedAt().Before(target.LastTransitionTime.Time)
 	}
-	return decided.Before(target.LastTransitionTime.Time)
+	return p.wasOverItsLimit()
 }
 
 // own returns the states of the template's containers, and then those of its init containers, which decide only if no container has begun. Sidecars

@@ -20,10 +20,15 @@ func isDisruptionReason(reason string) bool {
 	return slices.Contains(disruptionReasons, reason) || IsRejection(reason)
 }
 
+// hasDisruptionReason reports whether the status reason of a pod says so. An eviction for a limit of the pod's own has the reason of another one.
+func (p Pod) hasDisruptionReason() bool {
+	return isDisruptionReason(p.Status.Reason) && !p.wasOverItsLimit()
+}
+
 // isDisruption reports whether a failed pod was ended by something outside the job and not by its own code. Disruptions
 // spend no limit (trainer#1560: a deleted pod's exit code 137 must not fail the job).
 func (p Pod) isDisruption() bool {
-	if p.Status.Reason == deadlineExceeded || p.wasOverItsLimit() {
+	if p.Status.Reason == deadlineExceeded || p.endedByLimit() {
 		return false // the activeDeadlineSeconds or the limits of the template: the user asked for it
 	}
 	decided, target := p.DecidedAt(), disruptionTarget(p.Pod)
@@ -32,45 +37,11 @@ func (p Pod) isDisruption() bool {
 		return true // Kubernetes had begun to end it
 	case p.exit() == nil:
 		return true // none of its code has failed
-	case isDisruptionReason(p.Status.Reason) && (!before || !p.codeHasEnded()): // otherwise only what ran on was ended
+	case p.hasDisruptionReason() && (!before || !p.codeHasEnded()): // otherwise only what ran on was ended
 		return true
 	default:
 		return p.DeletionTimestamp != nil && !p.failedByItself()
 	}
-}
-
-// deadlineExceeded is the kubelet's reason for a pod that was active for longer than its activeDeadlineSeconds.
-const deadlineExceeded = "DeadlineExceeded"
-
-// endedByDeadline reports whether the kubelet ended the pod at its activeDeadlineSeconds, and the code that decides had not ended before. The clock
-// is the same for both.
-func (p Pod) endedByDeadline() bool {
-	decided, start, seconds := p.DecidedAt(), p.Status.StartTime, p.Spec.ActiveDeadlineSeconds
-	switch {
-	case p.Status.Reason != deadlineExceeded:
-		return false
-	case decided.IsZero() || start == nil || seconds == nil:
-		return true
-	default:
-		return !decided.Before(start.Add(time.Duration(*seconds) * time.Second))
-	}
-}
-
-// wasToldToEnd reports whether the operator has lowered the deadline of a pod, to end what ran on after the code. A deadline that the template has may
-// have passed before.
-func (p Pod) wasToldToEnd() bool {
-	now, own := p.Spec.ActiveDeadlineSeconds, p.Template.Spec.ActiveDeadlineSeconds
-	if now == nil || *now > 1 || own != nil && *own <= 1 {
-		return false
-	}
-	return own == nil || p.Status.StartTime != nil && p.DecidedAt().Before(p.Status.StartTime.Add(time.Duration(*own)*time.Second))
-}
-
-// wasOverItsLimit reports whether the kubelet has evicted the pod because it went over a limit of its own, for an emptyDir or for ephemeral storage.
-// Other evictions do not look like this. An eviction to help the node, whoever asked for it, has the condition DisruptionTarget. A node that is short
-// of disk or memory rejects pods before their code has started.
-func (p Pod) wasOverItsLimit() bool {
-	return p.Status.Reason == "Evicted" && p.Status.Phase == corev1.PodFailed && disruptionTarget(p.Pod) == nil && p.HasStarted()
 }
 
 // endedByItself reports whether a pod that succeeded had done so before anyone asked for its deletion. Code that is asked to stop often saves its
@@ -127,16 +98,16 @@ func (p Pod) endedByKubelet() bool {
 	if target == nil || target.Reason != corev1.PodReasonTerminationByKubelet || !IsOver(p.Pod) || decided.IsZero() {
 		return false
 	}
-	return !p.ranOn(decided) || !decided.Before(target.LastTransitionTime.Time)
+	somethingElse := p.ranOn(decided) || p.anyContainer(wasNeverMade) // whose image was pulled until now
+	return !somethingElse || !decided.Before(target.LastTransitionTime.Time)
 }
 
-// ranOn reports whether something in a pod may have run on after the time at which the deciding code ended.
-func (p Pod) ranOn(decided time.Time) bool {
-	later := func(s corev1.ContainerStatus) bool {
+// ranOn reports whether something in a pod may have run on after a time.
+func (p Pod) ranOn(after time.Time) bool {
+	return p.anyContainer(func(s *corev1.ContainerStatus) bool {
 		t := s.State.Terminated
-		return t == nil || t.FinishedAt.IsZero() || t.FinishedAt.After(decided)
-	}
-	return slices.ContainsFunc(p.Status.ContainerStatuses, later) || slices.ContainsFunc(p.Status.InitContainerStatuses, later)
+		return !wasNeverMade(s) && (t == nil || t.FinishedAt.IsZero() || t.FinishedAt.After(after))
+	})
 }
 
 // mayBeEndingSince returns since when Kubernetes may have been ending a pod, by its condition DisruptionTarget. Mostly that is the time of the

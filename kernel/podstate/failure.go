@@ -19,7 +19,7 @@ func (p Pod) Failure() v1beta1.ReplicaFailure {
 	if t := p.DecidedAt(); !t.IsZero() {
 		r.Time = &metav1.Time{Time: t}
 	}
-	if e := p.exit(); e != nil && !p.wasOverItsLimit() {
+	if e := p.exit(); e != nil && !p.endedByLimit() {
 		said := output.Read(e.words)
 		r.ExitCode, r.Container, r.Reason, r.Message = &e.code, e.container, text.Cut(e.reason, text.MaxReason), text.Tail(lastWords(said), text.MaxWords)
 		e.describe(&r, said)

@@ -2,7 +2,6 @@ package podstate
 
 import (
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -237,15 +236,6 @@ func (p Pod) withState(name string, now, last corev1.ContainerState) *corev1.Pod
 		}
 	}
 	return &pod
-}
-
-// LivedAtLastExit returns how long the container that restarts in place had run when it last failed; 0 if unknown.
-func (p Pod) LivedAtLastExit() time.Duration {
-	last := p.lastExit()
-	if last == nil || last.StartedAt.IsZero() {
-		return 0
-	}
-	return max(0, last.FinishedAt.Sub(last.StartedAt.Time))
 }
 
 // IsWrapped reports whether a wrapper runs the pod's code, so that it can be asked for reports.

@@ -52,8 +52,6 @@ func TestExitsInPlace(t *testing.T) {
 	}
 	last := wrapped(again).AtLastExit()
 	require.EqualValues(t, 3, last.Code())
-	require.Equal(t, time.Minute, wrapped(again).LivedAtLastExit())
-	require.Zero(t, wrapped().LivedAtLastExit())
 }
 
 // A report of a held end may come after the kubelet's own word on it, which counts.

@@ -97,6 +97,7 @@ func TestStatesThatOnlyAKubeletShows(t *testing.T) {
 		"... with a sidecar that ends in the same second":      {pod(exited(0, noon), sidecar(0), byKubelet(noon.Add(2*time.Second))), Disrupted},
 		"its main container had done its work long before":     {withLogger(0, noon.Add(time.Hour), reason("Evicted"), byKubelet(noon.Add(time.Hour+2*time.Second))), Succeeded},
 		"... reported in the second in which the other ends":   {withLogger(0, noon.Add(time.Hour), reason("Evicted"), byKubelet(noon.Add(time.Hour))), Succeeded},
+		"... and the other one was never made":                 {loggerUnmade(withLogger(0, noon, reason("Evicted"), byKubelet(noon.Add(2*time.Second)))), Succeeded},
 		"its main container ends with all others":              {withLogger(0, noon, reason("Evicted"), byKubelet(noon.Add(2*time.Second))), Disrupted},
 		"its node shuts down, and it exits with 143":           {pod(exited(143, noon), reason("Terminated"), byKubelet(noon.Add(2*time.Second))), Disrupted},
 		"the node was shutting down when it came":              {pod(bare, reason("NodeShutdown")), Disrupted},

@@ -33,6 +33,18 @@ func loggerFailed(p Pod) Pod {
 	return p
 }
 
+// loggerUnmade has the kubelet not find the other container, which it has never made.
+func loggerUnmade(p Pod) Pod {
+	p.Status.ContainerStatuses[1].State = lost()
+	return p
+}
+
+// loggerLost has the kubelet not find the other container, which it had made.
+func loggerLost(p Pod) Pod {
+	p.Status.ContainerStatuses[1].ContainerID = "containerd://1"
+	return loggerUnmade(p)
+}
+
 // backwards has the kubelet report the containers in another order.
 func backwards(p Pod) Pod {
 	slices.Reverse(p.Status.ContainerStatuses)
@@ -54,6 +66,13 @@ func mayBeStarted(p Pod) Pod {
 func unnamed(p Pod) Pod {
 	p.Template = p.Template.DeepCopy()
 	p.Template.Annotations = nil
+	return p
+}
+
+// addedBeside has admission have added the other container.
+func addedBeside(p Pod) Pod {
+	p = unnamed(p)
+	p.Template.Spec.Containers = p.Template.Spec.Containers[:1]
 	return p
 }
 
@@ -99,11 +118,12 @@ func TestWhatEndsAPodAfterItsMainContainer(t *testing.T) {
 	}
 	byTaints := func(p *corev1.Pod) { targeted(later)(p); because(byTaint)(p); deleted(later, 30)(p) }
 	forced, pause := deleted(later, 0), Replica{ModeGeneration: 1}
+	stopped, marked := annotated(v1beta1.AnnotationStopped), annotated(v1beta1.AnnotationDisrupted)
+	deletedBefore := func(p *corev1.Pod) { marked(p); deleted(noon.Add(-time.Second), 30)(p) }
 	drained := func(p *corev1.Pod) { targeted(noon.Add(-time.Second))(p); deleted(later, 0)(p) }
 	present := Replica{Attempt: 1}
 	behind, obsolete := Replica{Attempt: 2}, Replica{Attempt: 2, InPlace: true, Obsolete: true}
 	full, late := reason("Evicted"), reason("DeadlineExceeded")
-	stopped, marked := annotated(v1beta1.AnnotationStopped), annotated(v1beta1.AnnotationDisrupted)
 	for name, tc := range map[string]struct {
 		pod     Pod
 		replica Replica
@@ -165,8 +185,20 @@ func TestWhatEndsAPodAfterItsMainContainer(t *testing.T) {
 		"over its limit, with its work":        {loggerEnded(helped(0, full), later), Replica{}, Succeeded},
 		"... and its helper is not told of":    {helped(0, full), Replica{}, Succeeded},
 		"... when all ended":                   {loggerEnded(helped(0, full), noon), Replica{}, Failed},
+		"... and its helper ends soon":         {loggerEnded(helped(0, full), noon.Add(5*time.Second)), Replica{}, Failed},
+		"... and its helper ends later":        {loggerEnded(helped(0, full), noon.Add(6*time.Second)), Replica{}, Succeeded},
+		"... and it obeys in its place":        {loggerEnded(helped(0, full, inItsPlace), noon.Add(2*time.Second)), present, Failed},
+		"... and its helper was never made":    {loggerUnmade(helped(0, full)), Replica{}, Failed},
+		"... and its helper was lost":          {loggerLost(helped(0, full)), Replica{}, Succeeded},
+		"... and what was added ran on":        {loggerEnded(addedBeside(helped(0, full)), later), Replica{}, Succeeded},
+		"... but not for long":                 {loggerEnded(addedBeside(helped(0, full)), noon.Add(5*time.Second)), Replica{}, Failed},
 		"over its limit, no main container":    {unnamed(helped(0, full)), Replica{}, Failed},
 		"over its limit, and had failed":       {loggerEnded(helped(3, full), later), Replica{}, Failed},
+		"over its limit in place, had failed":  {loggerEnded(helped(3, full, inItsPlace), later), present, Failed},
+		"... and is deleted by a drain":        {loggerEnded(helped(3, full, drained), later), Replica{}, Disrupted},
+		"... after it was told to end":         {loggerEnded(helped(0, full, deletedBefore), later), Replica{}, Disrupted},
+		"had failed after it was told to end":  {loggerEnded(helped(143, full, deletedBefore), later), Replica{}, Disrupted},
+		"was told to end at the limit":         {loggerEnded(helped(143, full, deletedBefore), noon.Add(2*time.Second)), Replica{}, Failed},
 		"over its limit, its end is unknown":   {helped(0, full, invented), Replica{}, Failed},
 		"over its limit, may be started again": {mayBeStarted(helped(0, full)), Replica{}, Failed},
 
@@ -182,6 +214,47 @@ func TestWhatEndsAPodAfterItsMainContainer(t *testing.T) {
 		"late, what was added ran on":      {pod(exited(0, noon), beside("proxy", nil), late, bounded(3601)), Replica{}, Succeeded},
 	} {
 		t.Run(name, func(t *testing.T) { meansAt(t, later.Add(time.Hour), tc.want, tc.pod, tc.replica) })
+	}
+}
+
+// A main container that had failed before its pod went over a limit is told of by its exit code. An eviction takes up to five seconds: an end within
+// that may be by the eviction.
+func TestAFailureBeforeALimitIsThatOfTheCode(t *testing.T) {
+	full, later := reason("Evicted"), noon.Add(time.Hour)
+	for name, tc := range map[string]struct {
+		pod  Pod
+		code int32 // 0 if the limit is what failed
+	}{
+		"long before":                     {loggerEnded(helped(3, full), later), 3},
+		"... told to stop by somebody":    {loggerEnded(helped(143, full), later), 143},
+		"... in its place":                {loggerEnded(helped(3, full, inItsPlace), later), 3},
+		"six seconds before":              {loggerEnded(helped(3, full), noon.Add(6*time.Second)), 3},
+		"... beside what was never made":  {loggerUnmade(helped(3, full)), 0},
+		"... beside what was lost":        {loggerLost(helped(3, full)), 3},
+		"five seconds before":             {loggerEnded(helped(3, full), noon.Add(5*time.Second)), 0},
+		"at once":                         {loggerEnded(helped(3, full), noon), 0},
+		"its helper is not told of":       {helped(3, full), 3},
+		"its end is unknown":              {loggerEnded(helped(3, full, invented), later), 0},
+		"it has no time":                  {loggerEnded(helped(3, full, exited(3, time.Time{}), full), later), 0},
+		"it ran, and its helper failed":   {loggerFailed(helped(0, full, exited(137, later), full)), 0},
+		"no main container":               {loggerEnded(unnamed(helped(3, full)), later), 0},
+		"no main container, one is added": {loggerEnded(addedBeside(helped(3, full)), later), 3},
+		"it may be started again":         {mayBeStarted(loggerEnded(helped(3, full), later)), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, p := range []Pod{tc.pod, {Trim(tc.pod.DeepCopy()), tc.pod.Template}} {
+				r := p.FailureWithCause()
+				if tc.code == 0 {
+					require.Nil(t, r.ExitCode)
+					require.Equal(t, v1beta1.CauseStorage, r.Cause.Kind)
+					require.Contains(t, p.FailureSentence(), "a limit of its own")
+					continue
+				}
+				require.Equal(t, tc.code, *r.ExitCode)
+				require.NotEqual(t, v1beta1.CauseStorage, r.Cause.Kind)
+				require.Contains(t, p.FailureSentence(), "exited with error code "+Code(tc.code))
+			}
+		})
 	}
 }
 

@@ -20,7 +20,7 @@ func (p Pod) FailureSentence() string { return text.Cut(p.failure(), MaxFailure)
 func (p Pod) failure() string {
 	e := p.exit()
 	switch {
-	case p.wasOverItsLimit():
+	case p.endedByLimit():
 		return fmt.Sprintf("Pod[%s] was evicted because it went over a limit of its own: %s Raise that limit, or write less",
 			p.Name, strings.TrimSpace(p.Status.Message))
 	case e == nil:

@@ -18,6 +18,8 @@ type Node struct {
 	SilentSince time.Time
 	// Assumed says that nobody has looked at the node, so that it is only taken to answer.
 	Assumed bool
+	// Forbidden says that the operator may not read nodes, so that each is taken to answer.
+	Forbidden bool
 }
 
 // isLost reports whether nobody will report how a pod that is being deleted ended. Either its node does not answer, or it has no grace period left.

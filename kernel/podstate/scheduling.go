@@ -75,7 +75,7 @@ func (j Judge) Waiting(pod *corev1.Pod) (reason, message string) {
 	case pod == nil:
 		return "", "its pod is not there yet"
 	case j.IsStuckTerminating(pod) && !j.IsOverdue(pod) && !j.Nodes[pod.Spec.NodeName].Assumed:
-		return "", fmt.Sprintf("its pod is Terminating for longer than its grace period, but node %s answers, so it may still run: find out what keeps it there, or delete it with --grace-period=0 --force if you know that it does not", pod.Spec.NodeName)
+		return "", j.hanging(pod.Spec.NodeName)
 	case pod.DeletionTimestamp != nil:
 		return "", "its pod is Terminating" + j.onLostNode(pod)
 	}
@@ -85,6 +85,17 @@ func (j Judge) Waiting(pod *corev1.Pod) (reason, message string) {
 		}
 	}
 	return unplaced(pod)
+}
+
+// hanging says what is known of the node of a pod that stays Terminating and is waited for, and what to do.
+func (j Judge) hanging(node string) string {
+	if j.Nodes[node].Forbidden {
+		return fmt.Sprintf("its pod is Terminating for longer than its grace period, and may still run. Nobody has looked whether node %s answers, "+
+			"because the operator may not get nodes: give it that permission, or look by yourself. Find out what keeps the pod there, "+
+			"or delete it with --grace-period=0 --force if you know that it does not run", node)
+	}
+	return fmt.Sprintf("its pod is Terminating for longer than its grace period, but node %s answers, so it may still run: "+
+		"find out what keeps it there, or delete it with --grace-period=0 --force if you know that it does not", node)
 }
 
 // settledReason returns one reason for the two between which the kubelet alternates. Each change would be an event.

@@ -1,6 +1,7 @@
 package podstate
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -35,6 +36,15 @@ func (p Pod) EndedAt() time.Time { return lastEnd(p.own()) }
 // DecidedAt returns when the code ended whose exit is the replica's outcome: that of the main container, if one is named. It is zero if unknown. As
 // long as that code has not ended, it is when the last init container finished.
 func (p Pod) DecidedAt() time.Time { return lastEnd(p.deciding()) }
+
+// CodeEndedAt returns DecidedAt, but zero if nobody knows when the code ended. An init container that has succeeded has not ended it.
+func (p Pod) CodeEndedAt() time.Time {
+	ends := p.deciding()
+	if !slices.ContainsFunc(ends[1], hasFailed) {
+		ends[1] = nil
+	}
+	return lastEnd(ends)
+}
 
 // lastEnd returns when the last of some containers finished, or the last of the init containers if none of them has.
 func lastEnd(own [2][]corev1.ContainerStatus) (last time.Time) {
@@ -74,12 +84,4 @@ func (p Pod) RunsSince() (since time.Time) {
 		since = t.Time
 	}
 	return since
-}
-
-// Lived returns how long a kubelet has had the pod; 0 if none ever had it.
-func (j Judge) Lived(pod *corev1.Pod) time.Duration {
-	if pod.Status.StartTime == nil {
-		return 0
-	}
-	return j.Now.Sub(pod.Status.StartTime.Time)
 }

@@ -190,6 +190,16 @@ func (r *Roster) IsToBeReplaced(t *Type, rank int) bool {
 	}
 }
 
+// LacksPod reports whether an unfinished replica of a type has no pod, or is to have another.
+func (r *Roster) LacksPod(t *Type) bool {
+	for rank, pod := range t.Pods {
+		if !t.HasFinished(rank) && (pod == nil || r.IsToBeReplaced(t, rank)) {
+			return true
+		}
+	}
+	return false
+}
+
 // IsUnwanted reports whether a replica has a living pod that the operator stops. The pod was made for an earlier mode generation, or is to be
 // replaced. That includes such a pod whose state is AwaitingPhase.
 func (r *Roster) IsUnwanted(t *Type, rank int) bool {
@@ -198,7 +208,7 @@ func (r *Roster) IsUnwanted(t *Type, rank int) bool {
 		return false
 	}
 	mayBe := podstate.IsToStop(pod, t.numbers[rank], r.ledger.ModeGeneration()) || r.ledger.RestartsInPlace() && r.IsObsolete(t, rank)
-	if !mayBe { // this is so for almost all pods, and saves the time to judge them
+	if !mayBe { // this is so for almost all pods, and saves the time to look at them
 		return false
 	}
 	state := r.State(t, rank)

@@ -79,7 +79,7 @@ func invalidRules(types []ReplicaType, field string, list []v1beta1.FinishRule) 
 	return problems
 }
 
-// invalidFailurePolicy finds types in rules that the job does not have, or whose failures no rule judges. Such a rule would never match, and nobody
+// invalidFailurePolicy finds types in rules that the job does not have, about whose failures no rule decides. Such a rule would never match, and nobody
 // would notice.
 func invalidFailurePolicy(types []ReplicaType, p *v1beta1.FailurePolicy) (problems []string) {
 	if p == nil {

@@ -5,8 +5,19 @@ import (
 	"strconv"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
+
+// TrainingJob returns the training job that a GenericJob was compiled from; nil if there is none. Anything else may control a job, too, such as a
+// workflow of which the job is a step.
+func TrainingJob(job *v1beta1.GenericJob) *metav1.OwnerReference {
+	if job.Annotations[v1beta1.AnnotationCompiledGeneration] == "" {
+		return nil
+	}
+	return metav1.GetControllerOf(job)
+}
 
 // PodName returns the name of a replica's pod: <job>-<hash5>-<type>-<rank>, or <job>-<type>-<rank> if the job wants plain names.
 func PodName(job *v1beta1.GenericJob, replicaType string, rank int) string {

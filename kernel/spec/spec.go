@@ -81,7 +81,7 @@ func Kept(job *v1beta1.GenericJob, r *v1beta1.ReplicaSpec) int {
 	return n
 }
 
-// Replicas returns the number of replicas that a job asks for of one of its types. Use it to judge what is asked. A started job may keep more: see
+// Replicas returns the number of replicas that a job asks for of one of its types. Use it to check what is asked. A started job may keep more: see
 // Kept.
 func Replicas(job *v1beta1.GenericJob, r *v1beta1.ReplicaSpec) int {
 	switch all := job.Spec.Replicas; {

@@ -23,7 +23,7 @@ func OnLostNode(replicaType string, rank int) string {
 func (w *writer) avoidedEvents() (list []Event) {
 	for _, n := range w.status.AvoidedNodes {
 		if !isAvoided(w.Job.Status.AvoidedNodes, n.Node) {
-			list = append(list, NewEvent(true, v1beta1.ReasonNodeAvoided, w.avoids(&n)))
+			list = append(list, nodeEvent(v1beta1.ReasonNodeAvoided, n.Node, w.avoids(&n)))
 		}
 	}
 	policy := spec.Avoidance(w.Job)
@@ -33,10 +33,19 @@ func (w *writer) avoidedEvents() (list []Event) {
 	for i := range w.status.NodeFailures {
 		n := &w.status.NodeFailures[i]
 		if policy.Avoids(n) && !isAvoided(w.status.AvoidedNodes, n.Node) && !w.hadAsMany(n) {
-			list = append(list, NewEvent(true, v1beta1.ReasonNodeNotAvoided, w.avoidsNot(n)))
+			e := nodeEvent(v1beta1.ReasonNodeNotAvoided, n.Node, w.avoidsNot(n))
+			e.Attempt = len(n.Times)
+			list = append(list, e)
 		}
 	}
 	return list
+}
+
+// nodeEvent returns a warning about a node.
+func nodeEvent(reason, node, message string) Event {
+	e := NewEvent(true, reason, message)
+	e.Node = node
+	return e
 }
 
 func isAvoided(list []v1beta1.AvoidedNode, node string) bool {

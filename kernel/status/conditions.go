@@ -196,14 +196,14 @@ func (w *writer) runConditions(v view) {
 		w.goOnConditions(false, v1beta1.ReasonPodsNotReady, w.barrierMessage(v))
 	case v.allRun:
 		w.goOnConditions(true, v1beta1.ReasonNone, w.running(v))
-	case w.keepsBack(v):
-		w.goOnConditions(false, w.Verdict.Reason, w.Verdict.Message)
+	case w.NoFlavor != "":
+		w.goOnConditions(false, v1beta1.ReasonGangUnavailable, w.NoFlavor)
 	default:
 		w.goOnConditions(false, v1beta1.ReasonPodsNotReady, v.waiting+v.waits.beside(v.waitingReason)+following(". ", failedForGood(w.Ledger))+following(". ", v.lost.String()))
 	}
 	w.deriveFailure(v)
 	w.endPause()
-	w.deriveBlocked(v)
+	w.deriveBlocked()
 }
 
 // barrierMessage returns the message of a job whose replicas wait at the barrier: since when nothing trains, why, and whom they wait for.
@@ -235,7 +235,7 @@ func (w *writer) debugging() string {
 }
 
 // deriveBlocked says what keeps the job from having its pods.
-func (w *writer) deriveBlocked(v view) {
+func (w *writer) deriveBlocked() {
 	switch scale := w.refusedScale(); {
 	case w.Rejected != "":
 		w.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonPodRejected, w.Rejected)
@@ -247,15 +247,12 @@ func (w *writer) deriveBlocked(v view) {
 	case w.stillRejected(): // what Blocked says stays true
 	case w.Silent != "":
 		w.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonSchedulerSilent, w.Silent)
-	case w.keepsBack(v):
-		w.set(v1beta1.ConditionBlocked, true, w.Verdict.Reason, w.Verdict.Message)
+	case w.NoFlavor != "":
+		w.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonGangUnavailable, w.NoFlavor)
 	default:
 		w.unblock()
 	}
 }
-
-// keepsBack reports whether the verdict says why pods are missing. Pods that exist wait for something else.
-func (w *writer) keepsBack(v view) bool { return w.Verdict.Message != "" && v.anyMissing }
 
 // running returns the message of a job whose unfinished replicas all run.
 func (w *writer) running(v view) string {

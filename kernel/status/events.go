@@ -17,10 +17,10 @@ type Event struct {
 	Warning bool
 	Reason  string
 	Message string
-	// Attempt is the attempt that begins with a replacement. It tells this event from those of earlier replacements.
+	// Attempt is the attempt that begins with a replacement, or how often something had failed. It tells this event from earlier ones of its reason.
 	Attempt int
-	// Replica is the replica that is replaced, as in "worker-0"; "" if none is. Pod and UID are the name and UID of its pod. Node is the node of that pod;
-	// "" if it had none.
+	// Replica is the replica that is replaced, as in "worker-0"; "" if none is. Pod and UID are the name and UID of its pod. Node is the node of that pod,
+	// or that of which the event tells; "" if there is none.
 	Replica, Pod, Node string
 	UID                types.UID
 }
@@ -127,7 +127,7 @@ func (w *writer) queueEvents() []Event {
 	switch queue := w.status.Queue; {
 	case w.Verdict.Course == verdict.Queue && (before == nil || before.Reason != w.Verdict.Reason):
 		return []Event{NewEvent(false, w.Verdict.Reason, w.Verdict.Message)}
-	case w.Verdict.Course == verdict.Run && waited && queue != nil && w.Verdict.Message == "":
+	case w.Verdict.Course == verdict.Run && waited && queue != nil:
 		return []Event{NewEvent(false, v1beta1.ReasonAdmitted, fmt.Sprintf("The queue %s has admitted the job.", queue.QueueName))}
 	default:
 		return nil

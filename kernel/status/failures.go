@@ -16,19 +16,20 @@ import (
 type Failure struct {
 	// Why says what failed, and how; Then what comes of it.
 	Why, Then string
+	Excepted  bool // a rule of spec.failurePolicy restarts it, and does not count it
 	v1beta1.ReplicaFailure
 }
 
 // maxFailures is how many failures a status keeps, as the CRD says.
 const maxFailures = 5
 
-// keepFailures keeps the last failures in the status. Of many in one reconcile it keeps the first, because the cause is among them. The last hang is
-// kept, too: later hangs of other replicas may belong to it (see kernel/hang.go).
+// keepFailures keeps the last failures in the status. Of many in one reconcile it keeps the first, because the cause is among them. The last hang
+// that counts is kept, too: later hangs of other replicas may belong to it (see kernel/hang.go).
 func (w *writer) keepFailures() {
 	list := slices.Clone(w.status.Failures)
 	kept := slices.Clone(w.Failures[:min(len(w.Failures), maxFailures)])
 	for _, f := range slices.Backward(w.Failures[len(kept):]) {
-		if podstate.IsHang(&f.ReplicaFailure) {
+		if podstate.IsHang(&f.ReplicaFailure) && !f.Excepted {
 			kept[len(kept)-1] = f
 			break
 		}

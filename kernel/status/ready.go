@@ -9,7 +9,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// Deployment tools judge all kinds by three conditions, Ready, Reconciling and Stalled: see deploy/gitops/README.md. Here they follow from what else a
+// Deployment tools know the state of all kinds by three conditions, Ready, Reconciling and Stalled: see deploy/gitops/README.md. Here they follow from what else a
 // status says, so they cause no write of their own.
 
 // startedMessage is what Ready says of a job that has started. It does not change while replicas are replaced.

@@ -76,7 +76,7 @@ func (r Restart) Event() RestartEvent {
 
 // Failure returns the failure that caused the restart.
 func (r Restart) Failure(record v1beta1.ReplicaFailure) Failure {
-	return Failure{Why: r.Why, Then: "it is restarted" + r.spent() + r.byRule(), ReplicaFailure: record}
+	return Failure{Why: r.Why, Then: "it is restarted" + r.spent() + r.byRule(), Excepted: !r.Counted, ReplicaFailure: record}
 }
 
 func (r Restart) spent() string {
@@ -100,11 +100,11 @@ func (r Restart) byRule() string {
 }
 
 func (r Restart) how() string {
-	whole := r.Ledger.RestartsTogether() && !r.Account.Auxiliary
+	together := r.Ledger.RestartsTogether() && !r.Account.Auxiliary
 	switch {
-	case whole && !r.Ledger.RestartsInPlace():
+	case together && !r.Ledger.RestartsInPlace():
 		return fmt.Sprintf("all replicas are replaced, attempt %d", r.Ledger.JobAttempt())
-	case whole:
+	case together:
 		return fmt.Sprintf("all replicas begin again, in their pods where they can, attempt %d", r.Ledger.JobAttempt())
 	case r.InPod:
 		return "it begins again in its pod"

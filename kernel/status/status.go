@@ -45,6 +45,8 @@ type Findings struct {
 	Rejected string
 	// Silent says which scheduler does not seem to run; "" if all do.
 	Silent string
+	// NoFlavor says why pods of a type that Kueue has admitted are missing; "" if they are not, or wait for something else.
+	NoFlavor string
 	// Awaits says whom or what the replicas wait for at the barrier; "" if they do not wait.
 	Awaits string
 	// MisplacedRanks says which pods are not placed in the order of their ranks; "" if all are, or the job runs already.

@@ -24,7 +24,6 @@ const maxContainerRows = 2000
 // view is what the pods look like as a whole.
 type view struct {
 	allRun        bool // all replicas that have not finished run
-	anyMissing    bool // one of them has no pod, or is to have another
 	lost          lostNodes
 	still         string // a pod that has ended in part, and what it waits for
 	waiting       string // what the first that does not run waits for
@@ -151,7 +150,6 @@ func (v *view) add(replicas *roster.Roster, t *roster.Type, rank int, phase v1be
 		return
 	}
 	v.allRun = false
-	v.anyMissing = v.anyMissing || pod == nil || replicas.IsToBeReplaced(t, rank)
 	v.await(replicas, t, rank)
 }
 

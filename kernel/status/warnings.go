@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/text"
@@ -16,10 +14,10 @@ import (
 const longestQuote = 100
 
 // warnings are events about fields that have no effect. All warnings of one reason are one event, because Kubernetes would count several as one. They
-// come with the first status, so once in the life of a job. A job that was compiled from another object has none: whoever compiled it tells the
-// author of that.
+// come with the first status, so once in the life of a job. A job that was compiled from a training job has none: whoever compiled it tells the author
+// of that.
 func (w *writer) warnings() []Event {
-	if w.Job.Status.LastUpdateTime != nil || metav1.GetControllerOf(w.Job) != nil {
+	if w.Job.Status.LastUpdateTime != nil || spec.TrainingJob(w.Job) != nil {
 		return nil
 	}
 	var list []Event

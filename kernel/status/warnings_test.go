@@ -31,7 +31,11 @@ func TestAHostNameThatIsReplacedIsToldOfOnce(t *testing.T) {
 		"with one it is the Service's":          {[]func(*v1beta1.GenericJob){own, func(j *v1beta1.GenericJob) { j.Spec.Service = &v1beta1.ServiceOption{} }}, host + subdomain + next},
 		"a training job's author is told of the training job": {[]func(*v1beta1.GenericJob){own, func(j *v1beta1.GenericJob) {
 			j.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(&v1beta1.PyTorchTrainingJob{}, v1beta1.GroupVersion.WithKind("PyTorchTrainingJob"))}
+			j.Annotations = map[string]string{v1beta1.AnnotationCompiledGeneration: "1"}
 		}}, ""},
+		"a workflow tells nobody": {[]func(*v1beta1.GenericJob){own, func(j *v1beta1.GenericJob) {
+			j.OwnerReferences = []metav1.OwnerReference{{Kind: "Workflow", Name: "steps", Controller: new(true)}}
+		}}, host + next},
 	} {
 		t.Run(name, func(t *testing.T) {
 			job := fresh(2)

@@ -37,7 +37,7 @@ func (r *run) program(job *Job) (framework.Program, error) {
 		}
 	}
 	for _, entry := range r.data {
-		text, err := r.words(entry.node)
+		text, err := r.textOf(entry.node)
 		if err != nil {
 			return program, err
 		}
@@ -55,15 +55,15 @@ func (r *run) program(job *Job) (framework.Program, error) {
 	return program, r.policy(&program)
 }
 
-// maxWrapped is how deep in a spec pod templates are looked for.
-const maxWrapped = 3
+// maxWrapDepth is how deep in a spec pod templates are looked for.
+const maxWrapDepth = 3
 
 // run is the compilation of one job. It is what its expressions are given.
 type run struct {
 	*Definition
-	known map[string]any // by name; variables once they are asked for
-	cost  uint64
-	keeps bool // templates as they are: see spec
+	known          map[string]any // by name; variables once they are asked for
+	cost           uint64
+	keepsTemplates bool // templates as they are: see spec
 }
 
 func (d *Definition) begin(job *Job) (*run, error) {
@@ -73,7 +73,7 @@ func (d *Definition) begin(job *Job) (*run, error) {
 			return nil, fmt.Errorf("spec: %w", err)
 		}
 	}
-	wrap(spec, maxWrapped)
+	wrapTemplates(spec, maxWrapDepth)
 	return &run{Definition: d, known: map[string]any{
 		nameJob: map[string]any{"name": job.Name, "namespace": job.Namespace, "spec": spec},
 	}}, nil
@@ -94,10 +94,10 @@ func (r *run) ResolveName(name string) (any, bool) {
 		}
 		value, err := r.value(v.path, v.expression)
 		if err == nil {
-			err = bounded(value) // others are made of it
+			err = checkSize(value) // others are made of it
 		}
 		if err != nil {
-			value = types.WrapErr(placed(v.path, err))
+			value = types.WrapErr(withPath(v.path, err))
 		}
 		r.known[name] = value
 		return value, true
@@ -108,8 +108,8 @@ func (r *run) ResolveName(name string) (any, bool) {
 // Parent implements interpreter.Activation.
 func (r *run) Parent() interpreter.Activation { return nil }
 
-// placed returns an error with the place of the expression that it came from, unless it has one.
-func placed(path string, err error) error {
+// withPath returns an error with the place of the expression that it came from, unless it has one.
+func withPath(path string, err error) error {
 	var has *placedError
 	if errors.As(err, &has) {
 		return has
@@ -141,11 +141,11 @@ func (r *run) value(path string, e *expression) (ref.Val, error) {
 	r.cost += costOfRun(details)
 	switch {
 	case err != nil && strings.Contains(err.Error(), "cost limit exceeded"):
-		return nil, placed(path, fmt.Errorf("the expression costs more than %d for this job: it takes too long", maxCost))
+		return nil, withPath(path, fmt.Errorf("the expression costs more than %d for this job: it takes too long", maxCost))
 	case err != nil:
-		return nil, placed(path, err)
+		return nil, withPath(path, err)
 	case r.cost > maxJobCost:
-		return nil, placed(path, fmt.Errorf("the expressions of the definition together cost more than %d for this job: they take too long", maxJobCost))
+		return nil, withPath(path, fmt.Errorf("the expressions of the definition together cost more than %d for this job: they take too long", maxJobCost))
 	default:
 		return value, nil
 	}
@@ -167,22 +167,22 @@ func (r *run) validate(v validation) error {
 	if holds == types.True {
 		return nil
 	}
-	message, err := r.words(v.message)
+	message, err := r.textOf(v.message)
 	if err != nil {
 		return err
 	}
 	return errors.New(message)
 }
 
-// words returns the text that a node becomes.
-func (r *run) words(n *node) (string, error) {
+// textOf returns the text that a node becomes.
+func (r *run) textOf(n *node) (string, error) {
 	value, err := r.plain(n)
 	if err != nil {
 		return "", err
 	}
 	text, ok := value.(string)
 	if !ok {
-		return "", placed(n.path, fmt.Errorf("is no text but %v", value))
+		return "", withPath(n.path, fmt.Errorf("is no text but %v", value))
 	}
 	return text, nil
 }
@@ -209,10 +209,10 @@ func (r *run) plainValue(path string, e *expression) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &budget{nodes: maxNodes, text: maxString, keeps: r.keeps}
+	b := &budget{nodes: maxNodes, text: maxString, keepsTemplates: r.keepsTemplates}
 	plain, err := b.plain(value)
 	if err != nil {
-		return nil, placed(path, err)
+		return nil, withPath(path, err)
 	}
 	return plain, nil
 }
@@ -259,10 +259,10 @@ func (r *run) text(n *node) (string, error) {
 		}
 		written, ok := value.ConvertToType(types.StringType).(types.String)
 		if !ok {
-			return "", placed(n.path, fmt.Errorf("${%s} is of type %s, which no text can hold", p.expression.text, value.Type().TypeName()))
+			return "", withPath(n.path, fmt.Errorf("${%s} is of type %s, which no text can hold", p.expression.text, value.Type().TypeName()))
 		}
 		if b.WriteString(string(written)); b.Len() > maxString {
-			return "", placed(n.path, errTooLarge)
+			return "", withPath(n.path, errTooLarge)
 		}
 	}
 	return b.String(), nil

@@ -169,19 +169,19 @@ func (d *Definition) readValidations(r *reader, list []v1beta1.FrameworkValidati
 		d.validations = append(d.validations, validation{
 			path:    path,
 			holds:   r.one(path+".expression", v.Expression, reflect.TypeFor[bool]()),
-			message: r.words(path+".message", v.Message),
+			message: r.textOf(path+".message", v.Message),
 		})
 	}
 }
 
-// words reads a template of a text.
-func (r *reader) words(path, text string) *node {
+// textOf reads a template of a text.
+func (r *reader) textOf(path, text string) *node {
 	return r.node(path, text, reflect.TypeFor[string](), 0)
 }
 
 func (d *Definition) readData(r *reader, data map[string]v1beta1.FrameworkText) {
 	for _, key := range slices.Sorted(maps.Keys(data)) {
-		d.data = append(d.data, field{key, r.words("spec.data["+key+"]", string(data[key]))})
+		d.data = append(d.data, field{key, r.textOf("spec.data["+key+"]", string(data[key]))})
 	}
 }
 

@@ -12,23 +12,23 @@ import (
 // does not read them again. That would be most of the work.
 func (r *run) spec(into *v1beta1.GenericJobSpec) error {
 	n := r.genericJob
-	r.keeps = true
+	r.keepsTemplates = true
 	value, err := r.plain(n)
-	r.keeps = false
+	r.keepsTemplates = false
 	if err != nil {
 		return err
 	}
 	object, ok := value.(map[string]any)
 	if !ok {
-		return placed(n.path, errors.New("is no object"))
+		return withPath(n.path, errors.New("is no object"))
 	}
 	templates := take(object)
 	plain, err := plainOf(types.DefaultTypeAdapter.NativeToValue(object))
 	if err != nil {
-		return placed(n.path, err)
+		return withPath(n.path, err)
 	}
 	if err := decode(plain.(map[string]any), into); err != nil {
-		return placed(n.path, err)
+		return withPath(n.path, err)
 	}
 	for i, t := range templates {
 		into.ReplicaSpecs[i].Template = *t.spec.DeepCopy()

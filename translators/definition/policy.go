@@ -47,7 +47,7 @@ func (r *run) policy(to *framework.Program) error {
 	if object, ok := plain.(map[string]any); ok {
 		policy = &v1beta1.RunPolicy{}
 		if err := decode(object, policy); err != nil {
-			return placed(path, err)
+			return withPath(path, err)
 		}
 	}
 	framework.ApplyRunPolicy(&to.Spec, policy)

@@ -61,7 +61,7 @@ func (d *Definition) mirror(job *Job, s v1beta1.GenericJobStatus) error {
 	}
 	raw, err := json.Marshal(value)
 	if err != nil {
-		return placed("spec.status", err)
+		return withPath("spec.status", err)
 	}
 	var have, want any
 	_ = utiljson.Unmarshal(job.Status.Raw, &have)

@@ -30,8 +30,8 @@ type podTemplateValue struct {
 	object traits.Mapper
 }
 
-// wrap puts templates in the place of the maps with that name in a job's spec: functions are mostly about these.
-func wrap(spec any, depth int) {
+// wrapTemplates puts templates in the place of the maps with that name in a job's spec: functions are mostly about these.
+func wrapTemplates(spec any, depth int) {
 	switch v := spec.(type) {
 	case map[string]any:
 		for name, inner := range v {
@@ -39,19 +39,19 @@ func wrap(spec any, depth int) {
 				mapper, _ := types.DefaultTypeAdapter.NativeToValue(object).(traits.Mapper)
 				v[name] = &podTemplateValue{object: mapper}
 			} else if depth > 0 {
-				wrap(inner, depth-1)
+				wrapTemplates(inner, depth-1)
 			}
 		}
 	case []any:
 		for _, inner := range v {
-			wrap(inner, depth)
+			wrapTemplates(inner, depth)
 		}
 	}
 }
 
 var _ traits.Mapper = (*podTemplateValue)(nil)
 
-func (t *podTemplateValue) look() traits.Mapper {
+func (t *podTemplateValue) asMap() traits.Mapper {
 	if t.object == nil {
 		object, err := objectOf(t.spec)
 		if err != nil {
@@ -63,17 +63,17 @@ func (t *podTemplateValue) look() traits.Mapper {
 }
 
 func (t *podTemplateValue) ConvertToNative(to reflect.Type) (any, error) {
-	return t.look().ConvertToNative(to)
+	return t.asMap().ConvertToNative(to)
 }
-func (t *podTemplateValue) ConvertToType(to ref.Type) ref.Val { return t.look().ConvertToType(to) }
-func (t *podTemplateValue) Equal(other ref.Val) ref.Val       { return t.look().Equal(other) }
+func (t *podTemplateValue) ConvertToType(to ref.Type) ref.Val { return t.asMap().ConvertToType(to) }
+func (t *podTemplateValue) Equal(other ref.Val) ref.Val       { return t.asMap().Equal(other) }
 func (t *podTemplateValue) Type() ref.Type                    { return types.MapType }
-func (t *podTemplateValue) Value() any                        { return t.look().Value() }
-func (t *podTemplateValue) Contains(key ref.Val) ref.Val      { return t.look().Contains(key) }
-func (t *podTemplateValue) Get(key ref.Val) ref.Val           { return t.look().Get(key) }
-func (t *podTemplateValue) Find(key ref.Val) (ref.Val, bool)  { return t.look().Find(key) }
-func (t *podTemplateValue) Iterator() traits.Iterator         { return t.look().Iterator() }
-func (t *podTemplateValue) Size() ref.Val                     { return t.look().Size() }
+func (t *podTemplateValue) Value() any                        { return t.asMap().Value() }
+func (t *podTemplateValue) Contains(key ref.Val) ref.Val      { return t.asMap().Contains(key) }
+func (t *podTemplateValue) Get(key ref.Val) ref.Val           { return t.asMap().Get(key) }
+func (t *podTemplateValue) Find(key ref.Val) (ref.Val, bool)  { return t.asMap().Find(key) }
+func (t *podTemplateValue) Iterator() traits.Iterator         { return t.asMap().Iterator() }
+func (t *podTemplateValue) Size() ref.Val                     { return t.asMap().Size() }
 
 // templateOf reads a pod template.
 func templateOf(v ref.Val) (*corev1.PodTemplateSpec, error) {
@@ -161,12 +161,12 @@ func plainOf(v ref.Val) (any, error) {
 
 // budget is how much a value may still take.
 type budget struct {
-	nodes, text int
-	keeps       bool // templates that were read, for what is done with the value knows them
+	nodes, text    int
+	keepsTemplates bool // templates that were read, for what is done with the value knows them
 }
 
-// bounded reports whether a value is too large to be used.
-func bounded(v ref.Val) error {
+// checkSize returns an error if a value is too large to be used.
+func checkSize(v ref.Val) error {
 	if made, ok := v.(*podTemplateValue); ok && made.cost > 0 {
 		if made.cost >= maxCost {
 			return errTooLarge
@@ -233,10 +233,10 @@ func (b *budget) value(v ref.Val) (any, error) {
 }
 
 func (b *budget) template(t *podTemplateValue) (any, error) {
-	if b.keeps && t.spec != nil {
-		return t, bounded(t)
+	if b.keepsTemplates && t.spec != nil {
+		return t, checkSize(t)
 	}
-	return b.plain(t.look())
+	return b.plain(t.asMap())
 }
 
 func (b *budget) object(m map[string]any) (any, error) {

@@ -66,10 +66,10 @@ func countOf(s *v1beta1.GenericJobStatus, name string, n, running int32) *kubefl
 	return c
 }
 
-// concluded returns the counts of a job that has succeeded, and whose clean-up deletes pods that still run. Kubeflow's own operator counts replicas as
+// countsAtSuccess returns the counts of a job that has succeeded, and whose clean-up deletes pods that still run. Kubeflow's own operator counts replicas as
 // succeeded that were active at the end, and clients wait for that count. So replicas count that were active in the status that is shown, or are in
 // the new one. After that the counts stay, however those replicas end.
-func concluded(shown *kubeflow.JobStatus, now map[string]*kubeflow.ReplicaStatus, s *v1beta1.GenericJobStatus) map[string]*kubeflow.ReplicaStatus {
+func countsAtSuccess(shown *kubeflow.JobStatus, now map[string]*kubeflow.ReplicaStatus, s *v1beta1.GenericJobStatus) map[string]*kubeflow.ReplicaStatus {
 	if phaseOf(shown) == v1beta1.JobSucceeded {
 		return shown.ReplicaStatuses
 	}

@@ -5,7 +5,7 @@
 // conditions with their reasons. deploy/kubeflow/README.md says what differs, and why.
 //
 // Replicas find each other by their short host names, <job>-<type>-<index>. The operator's environment variables come after those of the user, and
-// replace them. Texts of the user keep their meaning, even if they have a variable that GenericJob would replace: see keep.
+// replace them. Texts of the user keep their meaning, even if they have a variable that GenericJob would replace: see keepVariables.
 //
 // Each kind has a file. What the kinds share is in kind.go, template.go, policy.go, gang.go, counts.go and mirror.go.
 package kubeflow

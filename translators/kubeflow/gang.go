@@ -101,7 +101,7 @@ func (k *kind) fewest(e *kubeflow.ElasticPolicy, specs map[string]*kubeflow.Repl
 	}
 	n, _ := limits(e, list)
 	if m := find(list, master); m != nil {
-		n += m.n
+		n += m.replicas
 	}
 	return ptr.To(max(n, 1))
 }

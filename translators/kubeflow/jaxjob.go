@@ -19,9 +19,9 @@ func CompileJAXJob(job *kubeflow.JAXJob) (framework.Program, error) {
 	if err != nil {
 		return program, err
 	}
-	program.Spec.FailureRules = failsWith(list, "")
+	program.Spec.FailureRules = failureRules(list, "")
 	ports := jax.add(&program, job.Name, list)
-	putAll(&program, list,
+	putInAll(&program, list,
 		unbuffered,
 		corev1.EnvVar{Name: "COORDINATOR_PORT", Value: strconv.Itoa(int(ports[worker]))},
 		corev1.EnvVar{Name: "COORDINATOR_ADDRESS", Value: variableHost(worker, "0")},

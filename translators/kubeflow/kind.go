@@ -115,11 +115,11 @@ const (
 
 // member is one replica type of a job.
 type member struct {
-	name  string // in lower case
-	title string // as Kubeflow's documents spell it
-	field string // the field of the spec that has it
-	n     int32
-	spec  *kubeflow.ReplicaSpec
+	name     string // in lower case
+	title    string // as Kubeflow's documents spell it
+	field    string // the field of the spec that has it
+	replicas int32
+	spec     *kubeflow.ReplicaSpec
 }
 
 // members returns the replica types of a job, in the order of the kind's types. What the CRD refuses is an error here, too.
@@ -138,7 +138,7 @@ func (k *kind) members(specs map[string]*kubeflow.ReplicaSpec) ([]member, error)
 		if err := k.check(&m); err != nil {
 			return nil, err
 		}
-		if m.n > 0 {
+		if m.replicas > 0 {
 			list = append(list, m)
 		}
 	}
@@ -156,9 +156,9 @@ func (k *kind) check(m *member) error {
 	if m.spec == nil {
 		return fmt.Errorf("%s is null: give it a template, or remove it", m.field)
 	}
-	m.n = ptr.Deref(m.spec.Replicas, 1)
-	if m.n < k.minReplicas || m.n > maxReplicas {
-		return fmt.Errorf("%s.replicas is %d: want a number from %d to %d", m.field, m.n, k.minReplicas, maxReplicas)
+	m.replicas = ptr.Deref(m.spec.Replicas, 1)
+	if m.replicas < k.minReplicas || m.replicas > maxReplicas {
+		return fmt.Errorf("%s.replicas is %d: want a number from %d to %d", m.field, m.replicas, k.minReplicas, maxReplicas)
 	}
 	if framework.FindContainer(&m.spec.Template, k.main(&m.spec.Template)) == nil {
 		var names []string
@@ -200,11 +200,11 @@ func leader(list []member) string {
 	return ""
 }
 
-// failsWith returns failure rules: the job fails when any replica has failed for good, except those of the type but.
-func failsWith(list []member, but string) []v1beta1.FinishRule {
+// failureRules returns failure rules: the job fails when any replica has failed for good, except those of the type except.
+func failureRules(list []member, except string) []v1beta1.FinishRule {
 	var rules []v1beta1.FinishRule
 	for _, m := range list {
-		if m.name != but {
+		if m.name != except {
 			rules = append(rules, v1beta1.FinishRule{m.name: {anyRank}})
 		}
 	}

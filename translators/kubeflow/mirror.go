@@ -23,7 +23,7 @@ func (k *kind) mirror(job client.Object, specs map[string]*kubeflow.ReplicaSpec,
 	}
 	counts := k.counts(job.GetName(), specs, &s)
 	if s.Phase == v1beta1.JobSucceeded && cleans {
-		counts = concluded(to, counts, &s)
+		counts = countsAtSuccess(to, counts, &s)
 	}
 	if k.batchJob && cleans && s.CompletionTime != nil && counts[kubeflow.TFWorker] != nil {
 		*counts[kubeflow.TFWorker] = kubeflow.ReplicaStatus{} // the MPI operator counts no worker then, however it has ended
@@ -35,8 +35,8 @@ func (k *kind) mirror(job client.Object, specs map[string]*kubeflow.ReplicaSpec,
 	if s.ObservedGeneration != 0 {
 		to.ObservedGeneration = s.ObservedGeneration
 	}
-	l := &conditionList{kind: k, job: job, status: &s, shown: to.Conditions, leads: countsAsRunning(specs, counts), begun: begun(counts)}
-	l.leads = l.leads && (!k.batchJob || l.allRun(specs, counts))
+	l := &conditionList{kind: k, job: job, status: &s, shown: to.Conditions, isRunning: countsAsRunning(specs, counts), begun: begun(counts)}
+	l.isRunning = l.isRunning && (!k.batchJob || l.allWorkersRan(specs, counts))
 	to.Conditions = l.conditions()
 }
 
@@ -61,24 +61,24 @@ func conditionOf(s *v1beta1.GenericJobStatus, t v1beta1.JobConditionType) *v1bet
 // conditionList is what the conditions are made from.
 type conditionList struct {
 	*kind
-	job    client.Object
-	status *v1beta1.GenericJobStatus
-	shown  []kubeflow.JobCondition // the conditions that the job has
-	leads  bool                    // Kubeflow would call the job running; see countsAsRunning
-	begun  bool                    // the containers of some pod have started
-	out    []kubeflow.JobCondition // the conditions that it gets
+	job       client.Object
+	status    *v1beta1.GenericJobStatus
+	shown     []kubeflow.JobCondition // the conditions that the job has
+	isRunning bool                    // Kubeflow would call the job running; see countsAsRunning
+	begun     bool                    // the containers of some pod have started
+	out       []kubeflow.JobCondition // the conditions that it gets
 }
 
 // conditions returns the conditions in the order of a job's life. But the one that holds now comes last, because kubectl shows that as the job's
 // state.
 func (l *conditionList) conditions() []kubeflow.JobCondition {
 	state := l.state()
-	l.show(v1beta1.ConditionReplicaFailure, kubeflow.JobReplicaFailure)
-	l.set(kubeflow.JobCreated, true, kubeflow.ReasonCreated, " is created."+l.needed(state), l.job.GetCreationTimestamp())
+	l.copyIfTrue(v1beta1.ConditionReplicaFailure, kubeflow.JobReplicaFailure)
+	l.set(kubeflow.JobCreated, true, kubeflow.ReasonCreated, " is created."+l.missingObject(state), l.job.GetCreationTimestamp())
 	if state == kubeflow.JobRestarting {
 		l.set(state, true, kubeflow.ReasonRestarting, l.because(" is restarting", v1beta1.ConditionReplicaFailure), l.now())
 	}
-	l.show(v1beta1.ConditionBlocked, kubeflow.JobBlocked)
+	l.copyIfTrue(v1beta1.ConditionBlocked, kubeflow.JobBlocked)
 	if pause := conditionOf(l.status, v1beta1.ConditionPaused); state == kubeflow.JobSuspended {
 		l.set(state, true, kubeflow.ReasonSuspended, " is suspended.", pause.LastTransitionTime)
 	} else if pause != nil {
@@ -88,15 +88,15 @@ func (l *conditionList) conditions() []kubeflow.JobCondition {
 	case kubeflow.JobRunning:
 		l.set(state, true, kubeflow.ReasonRunning, " is running.", l.now())
 	case kubeflow.JobSucceeded:
-		l.stopped(kubeflow.ReasonSucceeded, " has succeeded.")
+		l.setNotRunning(kubeflow.ReasonSucceeded, " has succeeded.")
 		l.set(state, true, kubeflow.ReasonSucceeded, " has succeeded.", l.now())
 	case kubeflow.JobFailed:
-		l.stopped(kubeflow.ReasonFailed, " has failed.")
+		l.setNotRunning(kubeflow.ReasonFailed, " has failed.")
 		l.add(kubeflow.JobCondition{
 			Type: state, Status: corev1.ConditionTrue, Reason: l.whyFailed(), Message: l.name + " " + l.job.GetName() + l.because(" has failed", v1beta1.ConditionFailed),
 		}, l.now())
 	case kubeflow.JobSuspended:
-		l.stopped(kubeflow.ReasonSuspended, " is suspended.")
+		l.setNotRunning(kubeflow.ReasonSuspended, " is suspended.")
 	default:
 	}
 	return currentLast(l.out)
@@ -112,7 +112,7 @@ func (l *conditionList) state() kubeflow.JobConditionType {
 		return kubeflow.JobFailed
 	case pause != nil && pause.Status == metav1.ConditionTrue:
 		return kubeflow.JobSuspended
-	case l.leads:
+	case l.isRunning:
 		return kubeflow.JobRunning
 	case s.BackoffCount+s.DisruptionCount > 0:
 		return kubeflow.JobRestarting
@@ -121,16 +121,16 @@ func (l *conditionList) state() kubeflow.JobConditionType {
 	}
 }
 
-// needed says what a user has to create before the first pod can start. Only the kubelet knows whether it exists. Once a pod has started, it does.
-func (l *conditionList) needed(state kubeflow.JobConditionType) string {
+// missingObject says what a user has to create before the first pod can start. Only the kubelet knows whether it exists. Once a pod has started, it does.
+func (l *conditionList) missingObject(state kubeflow.JobConditionType) string {
 	if l.missingMessage == "" || l.begun || state != kubeflow.JobCreated {
 		return ""
 	}
 	return fmt.Sprintf(l.missingMessage, l.job.GetNamespace())
 }
 
-// allRun reports whether all workers run, or have run. It stays true for a job that was shown as running, even while a worker is replaced.
-func (l *conditionList) allRun(specs map[string]*kubeflow.ReplicaSpec, counts map[string]*kubeflow.ReplicaStatus) bool {
+// allWorkersRan reports whether all workers run, or have run. It stays true for a job that was shown as running, even while a worker is replaced.
+func (l *conditionList) allWorkersRan(specs map[string]*kubeflow.ReplicaSpec, counts map[string]*kubeflow.ReplicaStatus) bool {
 	if phaseOf(&kubeflow.JobStatus{Conditions: l.shown}) == v1beta1.JobRunning {
 		return true
 	}
@@ -168,8 +168,8 @@ func (l *conditionList) now() metav1.Time {
 	}
 }
 
-// stopped sets Running to False, if the job has that condition.
-func (l *conditionList) stopped(reason, message string) {
+// setNotRunning sets Running to False, if the job has that condition.
+func (l *conditionList) setNotRunning(reason, message string) {
 	if slices.ContainsFunc(l.shown, func(c kubeflow.JobCondition) bool { return c.Type == kubeflow.JobRunning }) {
 		l.set(kubeflow.JobRunning, false, reason, message, l.now())
 	}
@@ -178,16 +178,16 @@ func (l *conditionList) stopped(reason, message string) {
 // because adds to words the message of a condition of the GenericJob, if the condition is True.
 func (l *conditionList) because(words string, t v1beta1.JobConditionType) string {
 	if c := conditionOf(l.status, t); c != nil && c.Status == metav1.ConditionTrue && c.Message != "" {
-		return words + ": " + translate(c.Message)
+		return words + ": " + inKubeflowsWords(c.Message)
 	}
 	return words + "."
 }
 
-// show adds a condition of the GenericJob as it is, if it is True. Kubeflow has none like it. It has no lastTransitionTime: Flyte takes the condition
+// copyIfTrue adds a condition of the GenericJob as it is, if it is True. Kubeflow has none like it. It has no lastTransitionTime: Flyte takes the condition
 // with the newest one for the state of the job, and knows Kubeflow's alone.
-func (l *conditionList) show(from v1beta1.JobConditionType, to kubeflow.JobConditionType) {
+func (l *conditionList) copyIfTrue(from v1beta1.JobConditionType, to kubeflow.JobConditionType) {
 	if c := conditionOf(l.status, from); c != nil && c.Status == metav1.ConditionTrue {
-		l.add(kubeflow.JobCondition{Type: to, Status: corev1.ConditionTrue, Reason: c.Reason, Message: translate(c.Message)}, l.now())
+		l.add(kubeflow.JobCondition{Type: to, Status: corev1.ConditionTrue, Reason: c.Reason, Message: inKubeflowsWords(c.Message)}, l.now())
 		l.out[len(l.out)-1].LastTransitionTime = metav1.Time{}
 	}
 }
@@ -216,8 +216,8 @@ func (l *conditionList) add(c kubeflow.JobCondition, at metav1.Time) {
 	l.out = append(l.out, c)
 }
 
-// translate replaces the names of GenericJob's fields in a message by those of Kubeflow's kinds.
-func translate(message string) string {
+// inKubeflowsWords replaces the names of GenericJob's fields in a message by those of Kubeflow's kinds.
+func inKubeflowsWords(message string) string {
 	return strings.NewReplacer(
 		"spec.runMode.pause.enabled", "spec.runPolicy.suspend",
 		"spec.activeDeadlineSeconds", "spec.runPolicy.activeDeadlineSeconds",

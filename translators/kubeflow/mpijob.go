@@ -61,8 +61,8 @@ func compileMPIJob(job *v2beta1.MPIJob, keys string) (framework.Program, error) 
 	switch m := find(list, launcher); {
 	case m == nil:
 		return program, fmt.Errorf("spec.mpiReplicaSpecs: Launcher is missing: it runs mpirun, and the job succeeds when it does")
-	case m.n != 1:
-		return program, fmt.Errorf("%s.replicas is %d: a job has exactly one launcher; use Worker for the others", m.field, m.n)
+	case m.replicas != 1:
+		return program, fmt.Errorf("%s.replicas is %d: a job has exactly one launcher; use Worker for the others", m.field, m.replicas)
 	}
 	program.Spec.SuccessRules = []v1beta1.FinishRule{{launcherType(job.Name): {firstRank}}}
 	program.Spec.FailureRules = []v1beta1.FinishRule{{launcherType(job.Name): {firstRank}}}
@@ -152,7 +152,7 @@ func label(t *corev1.PodTemplateSpec, job *v2beta1.MPIJob, name string) {
 func mpiData(job *v2beta1.MPIJob, list []member) map[string]string {
 	var remote []string
 	if m := find(list, worker); m != nil {
-		for rank := range m.n {
+		for rank := range m.replicas {
 			remote = append(remote, v1beta1.HostName(job.Name, worker, int(rank)))
 		}
 	}

@@ -28,7 +28,7 @@ func CompilePaddleJob(job *kubeflow.PaddleJob) (framework.Program, error) {
 	if find(list, master) != nil {
 		program.Spec.SuccessRules = []v1beta1.FinishRule{{master: {}}}
 	}
-	program.Spec.FailureRules = failsWith(list, "")
+	program.Spec.FailureRules = failureRules(list, "")
 	ports := paddle.add(&program, job.Name, list)
 	for i, m := range list {
 		containers := program.Spec.ReplicaSpecs[i].Template.Spec.Containers
@@ -60,14 +60,14 @@ func launch(job string, list []member, m *member, ports map[string]int32) []core
 		{Name: "PADDLE_JOB_ID", Value: job},
 		{Name: "PADDLE_NNODES", Value: "$(replicas[*])"},
 	}
-	theirs := variableHost(first, "0") + port
+	address := variableHost(first, "0") + port
 	if m.name != first {
-		out = append(out, corev1.EnvVar{Name: "PADDLE_MASTER", Value: theirs})
+		out = append(out, corev1.EnvVar{Name: "PADDLE_MASTER", Value: address})
 	} else {
 		out = append(out,
 			corev1.EnvVar{Name: "POD_IP_DUMMY", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "status.podIP"}}},
 			corev1.EnvVar{Name: "PADDLE_MASTER_OF_0", Value: "$(POD_IP_DUMMY)" + port},
-			corev1.EnvVar{Name: "PADDLE_MASTER_OF_", Value: theirs},
+			corev1.EnvVar{Name: "PADDLE_MASTER_OF_", Value: address},
 			corev1.EnvVar{Name: "PADDLE_MASTER", Value: "$(PADDLE_MASTER_OF_$(onRank[0].0))"})
 	}
 	switch {

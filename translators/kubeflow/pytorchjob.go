@@ -26,8 +26,8 @@ func CompilePyTorchJob(job *kubeflow.PyTorchJob) (framework.Program, error) {
 	}
 	elastic := job.Spec.ElasticPolicy
 	switch m, workers := find(list, master), find(list, worker); {
-	case m != nil && m.n != 1:
-		return program, fmt.Errorf("%s.replicas is %d: a job has exactly one master; use Worker for the others", m.field, m.n)
+	case m != nil && m.replicas != 1:
+		return program, fmt.Errorf("%s.replicas is %d: a job has exactly one master; use Worker for the others", m.field, m.replicas)
 	case elastic != nil && workers == nil:
 		return program, fmt.Errorf("spec.elasticPolicy: only workers come and go: add Worker to spec.pytorchReplicaSpecs, or remove elasticPolicy")
 	case m != nil:
@@ -36,12 +36,12 @@ func CompilePyTorchJob(job *kubeflow.PyTorchJob) (framework.Program, error) {
 		// torchrun's agents end together, so the success of one is enough. Replicas that were lost before do not count.
 		program.Spec.SuccessRules = []v1beta1.FinishRule{{worker: {anyRank}}}
 	}
-	program.Spec.FailureRules = failsWith(list, "")
+	program.Spec.FailureRules = failureRules(list, "")
 	ports := pytorch.add(&program, job.Name, list)
 	if err := scale(&program, job, list); err != nil {
 		return program, err
 	}
-	putAll(&program, list, environment(job, list, ports)...)
+	putInAll(&program, list, environment(job, list, ports)...)
 	return program, nil
 }
 
@@ -89,7 +89,7 @@ func rendezvous(e *kubeflow.ElasticPolicy, list []member, ports map[string]int32
 	add := func(name, value string) { out = append(out, corev1.EnvVar{Name: name, Value: value}) }
 	host := variableHost(worker, "0")
 	if e.RDZVHost != nil {
-		host = kept(*e.RDZVHost)
+		host = keepVariables(*e.RDZVHost)
 	}
 	least, most := limits(e, list)
 	add("PET_RDZV_ENDPOINT", fmt.Sprintf("%s:%d", host, ptr.Deref(e.RDZVPort, ports[worker])))
@@ -102,7 +102,7 @@ func rendezvous(e *kubeflow.ElasticPolicy, list []member, ports map[string]int32
 		add("PET_NPROC_PER_NODE", strconv.Itoa(int(*e.NProcPerNode)))
 	}
 	if e.RDZVID != nil {
-		add("PET_RDZV_ID", kept(*e.RDZVID))
+		add("PET_RDZV_ID", keepVariables(*e.RDZVID))
 	} else {
 		out = append(out, framework.RunVariables(false)...)
 		add("PET_RDZV_ID", framework.RunID(false))
@@ -111,7 +111,7 @@ func rendezvous(e *kubeflow.ElasticPolicy, list []member, ports map[string]int32
 	for _, c := range e.RDZVConf {
 		conf = append(conf, c.Key+"="+c.Value)
 	}
-	add("PET_RDZV_CONF", framework.MergeRendezvousConf(kept(strings.Join(conf, ",")), framework.RendezvousConf(true)...))
+	add("PET_RDZV_CONF", framework.MergeRendezvousConf(keepVariables(strings.Join(conf, ",")), framework.RendezvousConf(true)...))
 	if ptr.Deref(e.Standalone, false) {
 		add("PET_STANDALONE", "")
 	}
@@ -120,7 +120,7 @@ func rendezvous(e *kubeflow.ElasticPolicy, list []member, ports map[string]int32
 
 // limits returns the smallest and the largest number of workers of an elastic job.
 func limits(e *kubeflow.ElasticPolicy, list []member) (least, most int32) {
-	n := find(list, worker).n
+	n := find(list, worker).replicas
 	switch {
 	case e.MinReplicas == nil && e.MaxReplicas == nil:
 		return n, n

@@ -27,7 +27,7 @@ func (k *kind) add(program *framework.Program, job string, list []member) map[st
 				"%s.template.spec.restartPolicy is %s, which has no effect: the operator replaces pods by %s.restartPolicy. Remove it.", m.field, p, m.field)})
 		}
 		program.WarnOfHostName(m.field, template)
-		keep(template)
+		keepAllVariables(template)
 		k.label(template, job, m.name, leader(list))
 		framework.SetMainContainer(template, k.main(template))
 		port := int32(0)
@@ -44,7 +44,7 @@ func (k *kind) add(program *framework.Program, job string, list []member) map[st
 			service.Ports = append(service.Ports, corev1.ServicePort{Name: name, Port: port, Protocol: corev1.ProtocolTCP})
 		}
 		program.Spec.ReplicaSpecs = append(program.Spec.ReplicaSpecs, v1beta1.ReplicaSpec{
-			Type: m.name, Replicas: ptr.To(m.n), RestartPolicy: k.restartPolicy(m.spec.RestartPolicy), Template: *template,
+			Type: m.name, Replicas: ptr.To(m.replicas), RestartPolicy: k.restartPolicy(m.spec.RestartPolicy), Template: *template,
 		})
 	}
 	program.Spec.Service = service
@@ -72,8 +72,8 @@ func (k *kind) label(t *corev1.PodTemplateSpec, job, name, leader string) {
 	}
 }
 
-// putAll calls put for every container.
-func putAll(program *framework.Program, list []member, variables ...corev1.EnvVar) {
+// putInAll puts variables into every container.
+func putInAll(program *framework.Program, list []member, variables ...corev1.EnvVar) {
 	for i, m := range list {
 		containers := program.Spec.ReplicaSpecs[i].Template.Spec.Containers
 		for j := range containers {
@@ -113,29 +113,29 @@ func put(program *framework.Program, m member, c *corev1.Container, variables ..
 	c.Env = slices.Insert(own, at, variables...)
 }
 
-// theirs matches the names of variables that a GenericJob would replace, or take for a near miss of one.
-var theirs = regexp.MustCompile(`^([a-z]{3,8}|(?i:replicas?|services?|onranks?|var)[\[.].*)$`)
+// genericJobsNames matches the names of variables that a GenericJob would replace, or take for a near miss of one.
+var genericJobsNames = regexp.MustCompile(`^([a-z]{3,8}|(?i:job_?attempts?)|(?i:replicas?|services?|onranks?|var)[\[.].*)$`)
 
-// keep protects $(type), $(rank) and the like in texts of the user: in Kubeflow's kinds they are environment variables.
-func keep(t *corev1.PodTemplateSpec) {
+// keepAllVariables protects $(type), $(rank) and the like in texts of the user: in Kubeflow's kinds they are environment variables.
+func keepAllVariables(t *corev1.PodTemplateSpec) {
 	for _, list := range [][]corev1.Container{t.Spec.InitContainers, t.Spec.Containers} {
 		for i := range list {
 			c := &list[i]
 			for j := range c.Command {
-				c.Command[j] = kept(c.Command[j])
+				c.Command[j] = keepVariables(c.Command[j])
 			}
 			for j := range c.Args {
-				c.Args[j] = kept(c.Args[j])
+				c.Args[j] = keepVariables(c.Args[j])
 			}
 			for j := range c.Env {
-				c.Env[j].Value = kept(c.Env[j].Value)
+				c.Env[j].Value = keepVariables(c.Env[j].Value)
 			}
 		}
 	}
 }
 
-// kept returns a text in which Kubernetes finds the variables that it has now. "$$" escapes what follows, even a parenthesis.
-func kept(text string) string {
+// keepVariables returns a text in which Kubernetes finds the variables that it has now. "$$" escapes what follows, even a parenthesis.
+func keepVariables(text string) string {
 	var b strings.Builder
 	for {
 		i := strings.IndexByte(text, '$')
@@ -152,7 +152,7 @@ func kept(text string) string {
 			text = text[i+2:]
 			continue
 		}
-		if theirs.MatchString(name) {
+		if genericJobsNames.MatchString(name) {
 			name = "var[" + name + "]"
 		}
 		b.WriteString(text[:i] + "$(" + name + ")")

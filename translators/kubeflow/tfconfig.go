@@ -49,7 +49,7 @@ func (c *cluster) realHost(name, rank string) string { return c.job + "-" + name
 func (c *cluster) list(m *member, host func(name, rank string) string) string {
 	var addresses []string
 	if m != nil {
-		for rank := range m.n {
+		for rank := range m.replicas {
 			addresses = append(addresses, c.address(m.name, strconv.Itoa(int(rank)), host))
 		}
 	}
@@ -94,7 +94,7 @@ func (c *cluster) length() int {
 func (c *cluster) data() map[string]string {
 	hosts := int32(0)
 	for _, m := range c.members {
-		hosts += m.n
+		hosts += m.replicas
 	}
 	if hosts <= inlineHosts {
 		return nil

@@ -38,7 +38,7 @@ func CompileTFJob(job *kubeflow.TFJob) (framework.Program, error) {
 	if job.Spec.EnableDynamicWorker {
 		spared, program.Elastic = worker, true
 	}
-	program.Spec.FailureRules = failsWith(list, spared)
+	program.Spec.FailureRules = failureRules(list, spared)
 	ports := tensorflow.add(&program, job.Name, list)
 	return program, configure(&program, job, list, ports)
 }
@@ -47,7 +47,7 @@ func CompileTFJob(job *kubeflow.TFJob) (framework.Program, error) {
 func configure(program *framework.Program, job *kubeflow.TFJob, list []member, ports map[string]int32) error {
 	total := int32(0)
 	for _, m := range list {
-		total += m.n
+		total += m.replicas
 	}
 	if total == 1 {
 		return nil

@@ -25,13 +25,13 @@ func CompileXGBoostJob(job *kubeflow.XGBoostJob) (framework.Program, error) {
 	switch m := find(list, master); {
 	case m == nil:
 		return program, errors.New("spec.xgbReplicaSpecs: Master is missing: the job succeeds when it does")
-	case m.n != 1:
-		return program, fmt.Errorf("%s.replicas is %d: a job has exactly one master; use Worker for the others", m.field, m.n)
+	case m.replicas != 1:
+		return program, fmt.Errorf("%s.replicas is %d: a job has exactly one master; use Worker for the others", m.field, m.replicas)
 	}
 	program.Spec.SuccessRules = []v1beta1.FinishRule{{master: {firstRank}}}
-	program.Spec.FailureRules = failsWith(list, "")
+	program.Spec.FailureRules = failureRules(list, "")
 	ports := xgboost.add(&program, job.Name, list)
-	putAll(&program, list, xgboostEnv(list, ports)...)
+	putInAll(&program, list, xgboostEnv(list, ports)...)
 	return program, nil
 }
 

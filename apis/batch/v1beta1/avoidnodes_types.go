@@ -85,12 +85,12 @@ type NodeFailures struct {
 	// +kubebuilder:validation:MaxLength=300
 	// +optional
 	Message string `json:"message,omitempty"`
-	// times are when they were recorded, the last ones last. Of a lost node it is when Kubernetes found that it does not answer.
+	// times are when they came, as far as is known, the last ones last. Of a lost node it is when Kubernetes found that it does not answer.
 	// +kubebuilder:validation:MaxItems=10
 	// +listType=atomic
 	// +optional
 	Times []metav1.Time `json:"times,omitempty"`
-	// enough is when the last failure was recorded that is enough by itself, because a rule of failurePolicy with elsewhere matches it.
+	// enough is when the last failure came that is enough by itself, because a rule of failurePolicy with elsewhere matches it.
 	// +optional
 	Enough *metav1.Time `json:"enough,omitempty"`
 	// earlier is what happened there before. It is there as long as the last failure may be taken back, because another one came first.

@@ -6,14 +6,16 @@
 // author wrote, and the operator fills in defaults when it reads. Kubernetes' own types bring a few defaults along (a
 // port's protocol is TCP), so what is stored may be more than what was sent.
 //
-// The apiserver evaluates all rules at every write, those about spec at every write of the status too, and each field
-// that a rule selects costs it a copy of the schemas of all fields beside it. So a rule that compares with oldSelf asks
-// first what is cheap and settles nearly every write: whether its field is as it was or, where the answer would mean to
-// compare pod templates, whether this is a write of the status (lastUpdateTime or a count has changed). A write of the
-// status cannot change the spec, and no other write changes the status, as long as status is a subresource.
+// The apiserver evaluates all rules at every write, those about spec at every write of the status too. Each field that
+// a rule selects costs it a copy of the schemas of all fields beside it. So a rule that compares with oldSelf asks
+// first what is cheap and settles nearly every write. That is whether its field is as it was. Where the answer would
+// mean to compare pod templates, it is whether this is a write of the status (lastUpdateTime or a count has changed). A
+// write of the status cannot change the spec, and no other write changes the status, as long as status is a
+// subresource.
 //
-// A status is one value to server-side apply (structType=atomic), for the operator alone writes it, as a whole and under
-// the resourceVersion that it has read. The apiserver would otherwise keep account of the owner of each of its fields.
+// A status is one value to server-side apply (structType=atomic), for the operator alone writes it. Each time it writes
+// the whole, under the resourceVersion that it has read. The apiserver would otherwise keep account of the owner of
+// each of its fields.
 //
 // +kubebuilder:object:generate=true
 // +groupName=batch.tensorstack.dev

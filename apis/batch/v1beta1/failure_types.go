@@ -131,14 +131,14 @@ type FirstFailure struct {
 	// others is the number of other replicas that have failed since, until the next start.
 	// +optional
 	Others int32 `json:"others,omitempty"`
-	// orElse are pods that may have failed first as well: their code ended within the same second, or hangs as well, and nobody can tell more.
+	// orElse are pods that may have failed first as well: their code ended within the same second, or hangs as well. Nobody can tell more.
 	// +kubebuilder:validation:MaxItems=4
 	// +kubebuilder:validation:items:MaxLength=253
 	// +listType=atomic
 	// +optional
 	OrElse []string `json:"orElse,omitempty"`
-	// probable says that nothing proves that this failure is the cause: it is one that follows from the end of another, which is not known, or
-	// one of those in orElse may be the cause.
+	// probable says that nothing proves that this failure is the cause. Either it follows from the end of another, which is not known, or one of
+	// those in orElse may be the cause.
 	// +optional
 	Probable bool `json:"probable,omitempty"`
 }

@@ -1,13 +1,13 @@
 package v1beta1
 
-// FailurePolicy says what becomes of failures, by what they are. Failures are ends of code. Nothing that something outside the job ends is judged:
-// no limit counts it anyway. Auxiliary replicas are not judged either. At least one of its fields is set.
+// FailurePolicy says what becomes of failures, by what they are. Failures are ends of code. It says nothing of what something outside the job ends:
+// no limit counts that anyway. Nor does it of auxiliary replicas. At least one of its fields is set.
 //
 // +kubebuilder:validation:MinProperties=1
 type FailurePolicy struct {
 	// rules are tried in this order, and the first that matches decides. Where none does, restartPolicy and the limits decide as without rules.
-	// With restartScope Job the rules judge the failure that came first, once for all that belong to it. What has been decided stays: an earlier
-	// failure that becomes known later is told, and not judged.
+	// With restartScope Job the rules decide about the failure that came first, once for all that belong to it. What has been decided stays: an earlier
+	// failure that becomes known later is told, and changes nothing.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=20
 	// +listType=atomic
@@ -18,8 +18,9 @@ type FailurePolicy struct {
 	NoProgress *NoProgress `json:"noProgress,omitempty"`
 }
 
-// NoProgress fails a job when so many counted failures in a row had the same first cause and no step was newer, whatever the limits leave. It
-// compares the highest step that the group named step of progress or heartbeat.stdout has found. It is for jobs with restartScope Job, or with one replica.
+// NoProgress fails a job after so many counted failures in a row with the same first cause and no newer step. It does so whatever the limits leave.
+// It compares the highest step that the group named step of progress or heartbeat.stdout has found. It is for jobs with restartScope Job, or with one
+// replica.
 type NoProgress struct {
 	// rounds is how many failures in a row end the job: the last is not restarted.
 	// +kubebuilder:validation:Minimum=2

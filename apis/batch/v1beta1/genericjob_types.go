@@ -137,15 +137,15 @@ type GenericJobSpec struct {
 	// job, for collectives that cannot go on once they lost a member. Immutable while the job runs. Extension.
 	// +optional
 	RestartScope RestartScope `json:"restartScope,omitempty"`
-	// restartStrategy says how code is run again. Recreate (default): in a new pod. InPlace: in the pod that is there, which takes
-	// seconds and keeps node, image, volumes and address; with restartScope Job all replicas wait until none runs any more, and begin
-	// together, and replicas that have succeeded stay so. It needs a command in the template of the container that trains; where it
-	// cannot be, and after disruptions, the pod is replaced as by Recreate. Immutable while the job runs. Extension.
+	// restartStrategy says how code is run again. Recreate (default): in a new pod. InPlace: in the pod that is there, which takes seconds and keeps
+	// node, image, volumes and address. With InPlace and restartScope Job all replicas wait until none runs any more, and begin together; replicas
+	// that have succeeded stay so. InPlace needs a command in the template of the container that trains. Where that cannot be, and after disruptions,
+	// the operator replaces the pod as Recreate does. Immutable while the job runs. Extension.
 	// +optional
 	RestartStrategy RestartStrategy `json:"restartStrategy,omitempty"`
-	// inPlaceLimit is how often in a row a replica is restarted in place, none of its lives being as long as ten minutes, before its pod
-	// is replaced. With restartScope Job all members count together: the pod that failed last is replaced; if that does not help, all pods
-	// are. Failures count, and disruptions do not. Default 3. Extension.
+	// inPlaceLimit is how often in a row a replica is restarted in place before its pod is replaced. All its lives in that row are shorter than ten
+	// minutes. With restartScope Job all members count together: the pod that failed last is replaced; if that does not help, all pods are. Failures
+	// count, and disruptions do not. Default 3. Extension.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
 	// +optional
@@ -159,27 +159,28 @@ type GenericJobSpec struct {
 	// +optional
 	Progress *ProgressFormat `json:"progress,omitempty"`
 	// nodeLost says how long the job's pods wait for a node that does not answer, as one without power. Then Kubernetes deletes them, and the
-	// operator replaces them once their grace period is over, unless its flag --force-replace-after is 0. No limit counts that. A node that is
-	// only cut off may still run the old code: then two write to one checkpoint, unless its path has $(jobAttempt) or $(attempt). Default: the
-	// operator's flag --node-lost-after, which is off; then Kubernetes' own 300 seconds. Immutable while the job runs. Extension.
+	// operator replaces them once their grace period is over, unless its flag --force-replace-after is 0. No limit counts that. A node that is only
+	// cut off may still run the old code. Then two write to one checkpoint, unless its path has $(jobAttempt) or $(attempt). Default: the operator's
+	// flag --node-lost-after, which is off; then Kubernetes' own 300 seconds. Immutable while the job runs. Extension.
 	// +optional
 	NodeLost *NodeLost `json:"nodeLost,omitempty"`
-	// avoidNodes has the job keep off nodes on which its code fails: its new pods get a required node affinity that excludes them, beside the
+	// avoidNodes has the job keep off nodes on which its code fails. Its new pods get a required node affinity that excludes those nodes, beside the
 	// template's own. Pods that run there stay. It may change at any time. Default: the operator's --avoid-nodes; without that no node is avoided for
 	// failures. A lost node is, while it is lost, in jobs with avoidNodes or nodeLost. Extension.
 	// +optional
 	AvoidNodes *AvoidNodes `json:"avoidNodes,omitempty"`
-	// stopTogether has all replicas stop as soon as one is being deleted, as by a drain or a preemption: each gets SIGTERM, and its grace period
-	// to save what it has. That is one disruption. It is for restartScope Job. Default false. It may change at any time. Extension.
+	// stopTogether has all replicas stop as soon as one is being deleted, as by a drain or a preemption. Each gets SIGTERM, and its grace period to
+	// save what it has. That is one disruption. It is for restartScope Job. Default false. It may change at any time. Extension.
 	// +optional
 	StopTogether bool `json:"stopTogether,omitempty"`
-	// podNames says what pods are called. Hashed (default): <job>-<hash>-<type>-<rank>, the hash being made of the job's name and UID, so that no
-	// pod of an earlier job of the same name is in the way. Plain: <job>-<type>-<rank>, for those who know pods by name; a pod of that name that
-	// belongs to somebody else blocks the job. Immutable while the job runs. Extension.
+	// podNames says what pods are called. Hashed (default): <job>-<hash>-<type>-<rank>. The hash is made of the job's name and UID, so no pod of an
+	// earlier job of that name is in the way. Plain: <job>-<type>-<rank>, for those who know pods by name. A pod of that name that belongs to
+	// somebody else blocks the job. Immutable while the job runs. Extension.
 	// +optional
 	PodNames PodNames `json:"podNames,omitempty"`
 	// ttlSecondsAfterFinished is the time in seconds after which a finished job is deleted, with its pods. Default:
-	// the job is kept. Extension (as in batch/v1 Job).
+	// the job is kept. A job that another object controls, such as an Argo Workflow, is deleted with that object alone. Extension (as in
+	// batch/v1 Job).
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
@@ -264,10 +265,10 @@ type ReplicaSpec struct {
 	// them.
 	// +required
 	Template corev1.PodTemplateSpec `json:"template"`
-	// auxiliary says that the replicas of this type only serve the others, as a rendezvous store or a tracker does: how they
-	// end decides nothing. They run as long as the job does, are replaced however they end, which no limit counts, and are
-	// stopped at the job's end; with cleanUpPolicy None once no other replica runs. Rules cannot name them, nor do status.running and
-	// status.aggregate count them. Debug mode leaves them as they are. Default false. Immutable while the job runs. Extension.
+	// auxiliary says that the replicas of this type only serve the others, as a rendezvous store or a tracker does: how they end decides nothing.
+	// They run as long as the job does. However they end, the operator replaces them, and no limit counts that. It stops them at the job's end or,
+	// with cleanUpPolicy None, once no other replica runs. Rules cannot name them, nor do status.running and status.aggregate count them. Debug mode
+	// leaves them as they are. Default false. Immutable while the job runs. Extension.
 	// +optional
 	Auxiliary bool `json:"auxiliary,omitempty"`
 	// startPolicy says when pods of this type are created. AtOnce (default): as soon as they are missing. AfterOthers: once each replica of

@@ -24,7 +24,7 @@ type HistoryEntry struct {
 	Kind HistoryKind `json:"kind"`
 	// begin is when it began: a failure when the code ended, a hang with the last sign of life.
 	Begin metav1.Time `json:"begin"`
-	// end is when it was over: a failure when all replicas ran again. It is empty while it goes on.
+	// end is when it was over: a failure when enough replicas ran again. It is empty while it goes on.
 	// +optional
 	End *metav1.Time `json:"end,omitempty"`
 	// seconds is how many seconds of status.time it has taken, of those that are counted there. A pause in a loss counts as the pause alone.
@@ -89,7 +89,7 @@ type HistoryKind string
 
 // The kinds of what comes between.
 const (
-	// HistoryStart is until all replicas ran: at the beginning, and after a pause or a queue.
+	// HistoryStart is until enough replicas ran: at the beginning, after a pause or a queue, and after a success with which all begin again.
 	HistoryStart HistoryKind = "Start"
 	// HistoryFailure is what a failure of code cost.
 	HistoryFailure HistoryKind = "Failure"

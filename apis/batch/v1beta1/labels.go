@@ -11,8 +11,8 @@ const (
 	LabelReplicaType = "batch.tensorstack.dev/replica-type"
 	// LabelReplicaRank is the rank in the replica type.
 	LabelReplicaRank = "batch.tensorstack.dev/replica-rank"
-	// LabelGroupRank is the rank in two replica types that Kueue places together (its podset-group-name): 0 is the one replica of the
-	// first, and the others follow. Only pods of the second have it.
+	// LabelGroupRank is the rank in two replica types that Kueue places together (its podset-group-name). 0 is the one replica of the first, and the
+	// others follow. Only pods of the second have it.
 	LabelGroupRank = "batch.tensorstack.dev/podset-group-rank"
 	// LabelAttempt is the attempt that the pod was made for. With restart in place a pod may be in a later one: its order says so.
 	LabelAttempt = "batch.tensorstack.dev/attempt"
@@ -45,6 +45,8 @@ const (
 	// AnnotationCompiledGeneration is the metadata.generation of a GenericJob whose spec its training job was compiled to last. A higher
 	// generation is an edit of somebody else's, which the operator undoes before it acts.
 	AnnotationCompiledGeneration = "batch.tensorstack.dev/compiled-generation"
+	// AnnotationCompiledReplicas has the numbers of replicas in that spec. A type that somebody else scales goes back to its number.
+	AnnotationCompiledReplicas = "batch.tensorstack.dev/compiled-replicas"
 	// AnnotationSchema is on a CustomResourceDefinition that the operator has made for a TrainingFramework. It is made of what the
 	// operator wrote.
 	AnnotationSchema = "batch.tensorstack.dev/framework-schema"

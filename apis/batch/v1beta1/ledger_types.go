@@ -23,8 +23,8 @@ type TaskLedger struct {
 	Replicas []RankRecord `json:"replicas,omitempty"`
 }
 
-// RankRecord is what the operator has recorded of one replica that was replaced, or, in jobs with more than 1,000 such
-// replicas, of several neighbours of which the same is to be said.
+// RankRecord is what the operator has recorded of one replica that was replaced. In jobs with more than 1,000 such
+// replicas it may be about several neighbours of which the same is to be said.
 type RankRecord struct {
 	// rank is the replica's rank in its type.
 	Rank int32 `json:"rank"`
@@ -38,8 +38,8 @@ type RankRecord struct {
 	// restarts counts the replacements that a limit counts.
 	// +optional
 	Restarts int32 `json:"restarts,omitempty"`
-	// streak counts the replacements in a row of pods that lived less than ten minutes; the delay before the next
-	// grows with it.
+	// streak counts the restarts in a row after lives of less than ten minutes; the delay before the next grows with it. A life is the
+	// replica's own. With restartScope Job it is that of all: from when enough replicas run until the first container ends.
 	// +optional
 	Streak int32 `json:"streak,omitempty"`
 	// streakDisruptions counts those of streak that no failure ended, in jobs that restart in place: spec.inPlaceLimit is about the others.

@@ -6,14 +6,14 @@ import (
 	"strconv"
 )
 
-// HostName is the short host name of a replica: <job>-<type>-<rank>. It resolves inside the job if the job has a Service,
-// and equals the pod's own host name, which torchrun's c10d store relies on to find out who hosts it.
+// HostName is the short host name of a replica: <job>-<type>-<rank>. It resolves inside the job if the job has a
+// Service. It equals the pod's own host name: torchrun's c10d store relies on that to find out who hosts it.
 func HostName(job, replicaType string, rank int) string {
 	return job + "-" + replicaType + "-" + strconv.Itoa(rank)
 }
 
-// Hash5 is the part of generated names that tells objects of the same name apart: the first five hex digits of FNV-1a-64
-// over name and UID, as on TensorStack's platform.
+// Hash5 is the part of generated names that tells objects of the same name apart. It is the first five hex digits of
+// FNV-1a-64 over name and UID, as on TensorStack's platform.
 func Hash5(name, uid string) string {
 	h := fnv.New64a()
 	h.Write([]byte(name))

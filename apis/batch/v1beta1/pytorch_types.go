@@ -119,7 +119,8 @@ type PyTorchReplicaSpec struct {
 	// +required
 	Template corev1.PodTemplateSpec `json:"template"`
 	// restartPolicy says when a replica that ended is started again: Always (after success too), OnFailure (default),
-	// Never, or ExitCode (only after exit code 130, 137, 138 or 143: killed from outside, or asked for by the program).
+	// Never or ExitCode. With ExitCode only exit codes 130, 137, 138 and 143 start it again: it was killed from
+	// outside, or the program asked for it.
 	// +optional
 	RestartPolicy RestartPolicyType `json:"restartPolicy,omitempty"`
 }
@@ -175,17 +176,17 @@ type TorchrunConfig struct {
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	MaxRestarts *int32 `json:"maxRestarts,omitempty"`
-	// procPerNode is the number of training processes of each replica: a number, gpu for as many as the training
-	// container has GPUs (its limit of nvidia.com/gpu, amd.com/gpu or any other <domain>.com/gpu), or auto or cpu,
-	// which torchrun understands. Default: torchrun's own, which is 1.
+	// procPerNode is the number of training processes of each replica: a number, gpu, auto or cpu. With gpu it is as
+	// many as the training container has GPUs (its limit of nvidia.com/gpu, amd.com/gpu or any other <domain>.com/gpu).
+	// torchrun itself understands auto and cpu. Default: torchrun's own, which is 1.
 	// +kubebuilder:validation:MaxLength=9
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([1-9][0-9]*|gpu|cpu|auto)$')",messageExpression="\"procPerNode is '\" + self + \"': want a positive number in quotes, gpu, cpu or auto\"",message="want a positive number in quotes, gpu, cpu or auto"
 	// +optional
 	ProcPerNode string `json:"procPerNode,omitempty"`
-	// rdzvBackend is where the replicas find each other: c10d, or etcd or etcd-v2, whose address extraOptions must
-	// give as --rdzv_endpoint=<host>:<port>. For c10d a replica of its own serves, of the type rendezvous, if the job is elastic or
-	// maxRestarts is above 0, so that any other may be lost; else replica 0 does. Default: c10d if the job is elastic or maxRestarts is
-	// above 0; else each replica gets its rank from the operator (static), for c10d sorts the replicas by their names, as text.
+	// rdzvBackend is where the replicas find each other: c10d, or etcd or etcd-v2, whose address extraOptions must give as
+	// --rdzv_endpoint=<host>:<port>. For c10d a replica of its own serves, of the type rendezvous, if the job is elastic or maxRestarts is above 0.
+	// Then any other may be lost. Else replica 0 serves. Default: c10d if the job is elastic or maxRestarts is above 0. Else each replica gets its
+	// rank from the operator (static), for c10d sorts the replicas by their names, as text.
 	// +kubebuilder:validation:Enum=c10d;etcd;etcd-v2
 	// +optional
 	RdzvBackend string `json:"rdzvBackend,omitempty"`

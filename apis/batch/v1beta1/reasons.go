@@ -72,7 +72,7 @@ const (
 	ReasonStatusTooLarge = "StatusTooLarge"
 	// ReasonNodeAvoided: new pods of the job avoid a node, because the job has failed there, or because it is lost.
 	ReasonNodeAvoided = "NodeAvoided"
-	// ReasonNodeNotAvoided: the job has failed on a node as often as on one that it avoids, and spec.avoidNodes.atMost keeps it from avoiding that, too.
+	// ReasonNodeNotAvoided: the job has failed on a node often enough, but does not avoid it: spec.avoidNodes.atMost is reached, or no node would be left.
 	ReasonNodeNotAvoided = "NodeNotAvoided"
 	// ReasonRestarted: a replica, or the whole job, was restarted and a limit counted it.
 	ReasonRestarted = "Restarted"

@@ -16,8 +16,8 @@ import (
 
 type edit = func(*v1beta1.GenericJob)
 
-// rule is a rule for jobs of a kind: an edit of a good job that it accepts, one that it rejects, and what the rejection
-// must say.
+// rule is a rule for jobs of a kind. It has an edit of a good job that the rule accepts, one that it rejects, and what
+// the rejection must say.
 type rule[T client.Object] struct {
 	accept, reject func(T)
 	want           []string

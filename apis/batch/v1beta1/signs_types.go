@@ -7,8 +7,8 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 //
 // +kubebuilder:validation:XValidation:rule="has(self.file) != has(self.stdout)",messageExpression="has(self.file) ? 'both file and stdout are set: which of them is the sign of life? Remove one' : 'neither file nor stdout is set: set the one that is the sign of life'",message="set file or stdout, and not both"
 type Heartbeat struct {
-	// file is the absolute path, in the container that trains, of a file that the code modifies now and then: each new time of
-	// modification is a sign of life.
+	// file is the absolute path of a file that the code modifies now and then, in the container that trains. Each new time of modification is a sign
+	// of life.
 	// +kubebuilder:validation:Pattern=`^/`
 	// +kubebuilder:validation:MinLength=2
 	// +kubebuilder:validation:MaxLength=1024
@@ -44,8 +44,8 @@ type ProgressFormat struct {
 	// and lightning the step is the epoch, since their steps begin anew in each epoch.
 	// +optional
 	Preset ProgressPreset `json:"preset,omitempty"`
-	// stdout is a regular expression (RE2) for lines of standard output or standard error, as that of heartbeat, with a group named step or
-	// loss, or both. Colours are taken out of a line first; a step may have commas, as in 12,000.
+	// stdout is a regular expression (RE2) for lines of standard output or standard error, as that of heartbeat. It has a group named step or loss,
+	// or both. Colours are taken out of a line first; a step may have commas, as in 12,000.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256
 	// +kubebuilder:validation:XValidation:rule="''.matches(self) ? true : true",message="stdout must be a regular expression of RE2's syntax (https://github.com/google/re2/wiki/Syntax)"

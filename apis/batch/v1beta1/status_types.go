@@ -69,16 +69,16 @@ type GenericJobStatus struct {
 	// mode is the run mode that pods are made for. Extension.
 	// +optional
 	Mode string `json:"mode,omitempty"`
-	// modeGeneration counts the changes of mode, and the edits of a job whose code has not started: pods that were made for a lower one are
-	// replaced. Extension.
+	// modeGeneration counts the changes of mode, and the edits of a job whose code has not started. Pods that were made for a lower one are replaced.
+	// Extension.
 	// +optional
 	ModeGeneration int32 `json:"modeGeneration,omitempty"`
 	// unstartedSpec is a hash of the spec that pods are made from, as long as no container of such a pod has started. Auxiliary replicas and
 	// native sidecars do not matter. While it is there, a template may be edited without a pause. Extension.
 	// +optional
 	UnstartedSpec string `json:"unstartedSpec,omitempty"`
-	// serviceName is the name of the job's Service where that is not the job's own, because a Service of somebody else's had
-	// that one before the job's first pod. It does not change any more. Extension.
+	// serviceName is the name of the job's Service where that is not the job's own. A Service of somebody else's had the job's name before the job's
+	// first pod. The field does not change any more. Extension.
 	// +optional
 	ServiceName string `json:"serviceName,omitempty"`
 	// gang is the group in which pods that are still to be placed are placed together. Only jobs of spec.scheduler.kubernetes
@@ -169,8 +169,8 @@ type ReplicaStatus struct {
 	// uid is the UID of the replica's newest pod, empty if none was seen yet.
 	// +optional
 	UID types.UID `json:"uid,omitempty"`
-	// phase is the phase of the pod, or Creating (the pod is not scheduled yet, or not even there) or Deleted (it is
-	// gone and none will follow while this lasts).
+	// phase is the phase of the pod, or Creating or Deleted. Creating: the pod is not scheduled yet, or not even there.
+	// Deleted: it is gone and none will follow while this lasts.
 	Phase ReplicaPhase `json:"phase"`
 	// containers are the states of the pod's containers.
 	// +listType=atomic

@@ -123,8 +123,8 @@ func template(containers ...string) corev1.PodTemplateSpec {
 	return t
 }
 
-// said is what an apiserver says of a refusal, as the newest ones word it: others say in between what type, in their own
-// language, the value is of that a rule refuses or that is there twice.
+// said is what an apiserver says of a refusal, as the newest ones word it. Others say in between, in their own
+// language, of what type the value is that a rule refuses or that is there twice.
 func said(err error) string {
 	if err == nil {
 		return ""

@@ -2,8 +2,8 @@ package v1beta1
 
 import corev1 "k8s.io/api/core/v1"
 
-// TensorBoardSpec describes a TensorBoard that shows the logs of a job while it trains and afterwards: a Deployment and
-// a Service, which live as long as the job object does. It may be edited, and suspended, at any time.
+// TensorBoardSpec describes a TensorBoard that shows the logs of a job while it trains and afterwards. It is a
+// Deployment and a Service, which live as long as the job object does. It may be edited, and suspended, at any time.
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.trainingLogFilesets) && size(self.trainingLogFilesets) > 0) || has(self.logDir)",message="say where the logs are: in trainingLogFilesets, as in t9k://pvc/<name>/<path>, or in logDir"
 type TensorBoardSpec struct {
@@ -17,7 +17,7 @@ type TensorBoardSpec struct {
 	// logDir are the places of the logs, by kind.
 	// +optional
 	LogDir *LogDir `json:"logDir,omitempty"`
-	// image is the container image; it must have the command tensorboard, and python3 too if logs are in an object
+	// image is the container image. It must have the command tensorboard, and python3 too if logs are in an object
 	// store or on a web server. Default: the image of the job's training container.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional

@@ -99,7 +99,8 @@ type TensorFlowReplicaSpec struct {
 	// +required
 	Template corev1.PodTemplateSpec `json:"template"`
 	// restartPolicy says when a replica that ended is started again: Never (default), OnFailure, Always (after success
-	// too), or ExitCode (only after exit code 130, 137, 138 or 143: killed from outside, or asked for by the program).
+	// too) or ExitCode. With ExitCode only exit codes 130, 137, 138 and 143 start it again: it was killed from outside,
+	// or the program asked for it.
 	// +optional
 	RestartPolicy RestartPolicyType `json:"restartPolicy,omitempty"`
 }

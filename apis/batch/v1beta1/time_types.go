@@ -42,16 +42,17 @@ type TimeShares struct {
 	// queued is the time without admission by the job's queue, or without the objects of its gang scheduler.
 	// +optional
 	Queued int64 `json:"queued,omitempty"`
-	// starting is the time until all replicas ran: at the beginning, and after a pause or a queue.
+	// starting is the time until enough replicas ran, at the beginning and after a pause or a queue. So it is after a success with which all begin
+	// again.
 	// +optional
 	Starting int64 `json:"starting,omitempty"`
-	// productive is the time in which the job trained.
+	// productive is the time in which the job trained: enough replicas ran, all that had not finished, or minMember.
 	// +optional
 	Productive int64 `json:"productive,omitempty"`
 	// paused is the time in which the job was to pause, or was in debug mode.
 	// +optional
 	Paused int64 `json:"paused,omitempty"`
-	// lost is the time from something that ended code until all replicas ran again.
+	// lost is the time from something that ended code until enough replicas ran again.
 	// +optional
 	Lost LostTime `json:"lost,omitempty"`
 }

@@ -23,11 +23,10 @@ type TrainingFramework struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is the definition. In its templates a string may hold ${expression}. One that is nothing else becomes the
-	// expression's value, of whatever type; where that is null or an optional without a value, the field or entry is left out.
-	// Other text around makes it a string. $${ stands for ${ itself. A GenericJob's own variables, $(...), stay as they are.
-	// All but kind may change: jobs that have begun go on by the revision that they began with. Together the texts are
-	// 64 KiB at most.
+	// spec is the definition. In its templates a string may hold ${expression}. One that is nothing else becomes the expression's value, of whatever
+	// type. Where that is null or an optional without a value, the field or entry is left out. Other text around makes it a string. $${ stands for ${
+	// itself. A GenericJob's own variables, $(...), stay as they are. All but kind may change: jobs that have begun go on by the revision that they
+	// began with. Together the texts are 64 KiB at most.
 	// +required
 	Spec TrainingFrameworkSpec `json:"spec"`
 	// status is what the operator makes of it.
@@ -55,11 +54,11 @@ type TrainingFrameworkSpec struct {
 	// kind is the kind of the jobs. Immutable.
 	// +required
 	Kind FrameworkKind `json:"kind"`
-	// schema is the OpenAPI v3 schema of a job's spec, from which the operator makes the CRD of the kind, with a status that is a
-	// TrainingJobStatus. {$ref: PodTemplateSpec}, RunMode, RunPolicy and SchedulePolicy stand for the types of a training job. A
-	// field may be added later, and none has a default. What lets in less, as a field that goes or a smaller maximum, is refused as long as a job
-	// that there is would not fit. The operator needs a right on CRDs, or you apply the CRD that the plugin prints. The CRD, and so the jobs, stay
-	// when the definition is deleted. Default: the CRD, with the subresource status, is yours to install.
+	// schema is the OpenAPI v3 schema of a job's spec. The operator makes the CRD of the kind from it, with a status that is a TrainingJobStatus.
+	// {$ref: PodTemplateSpec}, RunMode, RunPolicy and SchedulePolicy stand for the types of a training job. A field may be added later, and none has
+	// a default. An edit that lets in less (as a field that goes, or a smaller maximum) is refused as long as some job would not fit. The operator
+	// needs a right on CRDs, or you apply the CRD that the plugin prints. The CRD, and so the jobs, stay when the definition is deleted. Default: the
+	// CRD, with the subresource status, is yours to install.
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +optional
 	Schema *runtime.RawExtension `json:"schema,omitempty"`
@@ -79,9 +78,8 @@ type TrainingFrameworkSpec struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +required
 	GenericJob runtime.RawExtension `json:"genericJob"`
-	// runPolicy is an expression of the job's run policy, with the fields of a RunPolicy. It goes into the GenericJob as for
-	// the built-in kinds: backoffLimit is 3 by default, and a restartScope of the template is the framework's own default.
-	// Default: the template alone counts.
+	// runPolicy is an expression of the job's run policy, with the fields of a RunPolicy. It goes into the GenericJob as for the built-in kinds:
+	// backoffLimit is 3 by default. A restartScope of the template is the framework's own default. Default: the template alone counts.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
 	// +optional
@@ -96,8 +94,8 @@ type TrainingFrameworkSpec struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +optional
 	Status *runtime.RawExtension `json:"status,omitempty"`
-	// phase is an expression that reads the job's phase from its own status, which is shown there: Pending, Running, Succeeded,
-	// Failed, or another phase of a GenericJob; "" for a job that has no status. Required with status.
+	// phase is an expression that reads the job's phase from its own status, which is shown there. It gives Pending, Running, Succeeded, Failed, or
+	// another phase of a GenericJob, or "" for a job that has no status. Required with status.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
 	// +optional
@@ -161,8 +159,8 @@ type TrainingFrameworkStatus struct {
 	// observedGeneration is the metadata.generation that this status answers to.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// conditions are Accepted (each expression is one, and fits where it stands), Serving (jobs of the kind are worked on) and Ready (both, of the
-	// newest definition). Beside Ready stands Reconciling or Stalled while it is False.
+	// conditions are Accepted, Serving and Ready. Accepted: each expression is one, and fits where it stands. Serving: jobs of the kind are worked
+	// on. Ready: both, of the newest definition. Beside Ready stands Reconciling or Stalled while it is False.
 	// +listType=map
 	// +listMapKey=type
 	// +optional

@@ -25,9 +25,9 @@ type RunPolicy struct {
 	// lower-case spellings mean the same.
 	// +optional
 	CleanUpPolicy CleanUpPolicy `json:"cleanUpPolicy,omitempty"`
-	// restartScope says what a restart replaces. Replica: the replica that ended. Job: every replica, counted as one
-	// restart. Default: Job where replicas train in step and none can go on without the others (TensorFlow without ps,
-	// PyTorch, unless it is elastic or torchrunConfig.maxRestarts is above 0); else Replica. Immutable while the job runs. Extension.
+	// restartScope says what a restart replaces. Replica: the replica that ended. Job: every replica, counted as one restart. Default: Job where
+	// replicas train in step and none can go on without the others; else Replica. So it is Job for TensorFlow without ps, and for PyTorch, unless
+	// that is elastic or torchrunConfig.maxRestarts is above 0. Immutable while the job runs. Extension.
 	// +optional
 	RestartScope RestartScope `json:"restartScope,omitempty"`
 	// restartStrategy says how code is run again. Recreate (default): in a new pod. InPlace: in the pod that is there, within

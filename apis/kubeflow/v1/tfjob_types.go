@@ -58,8 +58,8 @@ type TFJobSpec struct {
 	// by default when worker 0 does; with AllWorkers, when all workers have.
 	// +optional
 	SuccessPolicy SuccessPolicy `json:"successPolicy,omitempty"`
-	// enableDynamicWorker gives each worker a TF_CONFIG that names only itself and the parameter servers, so that the
-	// number of workers may change while the job runs. A worker's failure then does not fail the job. Default false.
+	// enableDynamicWorker gives each worker a TF_CONFIG that names only itself and the parameter servers. So the number
+	// of workers may change while the job runs. A worker's failure then does not fail the job. Default false.
 	// +optional
 	EnableDynamicWorker bool `json:"enableDynamicWorker,omitempty"`
 	// tfReplicaSpecs describe the replicas by type: Chief (or Master), Worker, PS, Evaluator, in any case. A type with

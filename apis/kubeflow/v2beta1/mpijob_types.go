@@ -61,9 +61,9 @@ type MPIJobSpec struct {
 	// +optional
 	RunLauncherAsWorker *bool `json:"runLauncherAsWorker,omitempty"`
 	// sshAuthMountPath is the folder in which the containers find the key pair: id_rsa, id_rsa.pub and authorized_keys. It comes from a Secret
-	// <job>-ssh-<UID of the job>, which the operator makes; or, where it may not, from the Secret mpi-ssh of the namespace, keys ssh-privatekey
-	// and ssh-publickey, which is made once for all jobs, by hand: pods start when it is there. Where a template names a Secret <job>-ssh it is
-	// this one, and a ConfigMap <job>-config is the job's. Default /root/.ssh.
+	// <job>-ssh-<UID of the job>, which the operator makes. Where it may not make one, the key pair comes from the Secret mpi-ssh of the namespace,
+	// keys ssh-privatekey and ssh-publickey. You make that Secret by hand, once for all jobs, and pods start when it is there. Where a template names
+	// a Secret <job>-ssh it is this one, and a ConfigMap <job>-config is the job's. Default /root/.ssh.
 	// +kubebuilder:validation:MaxLength=4096
 	// +optional
 	SSHAuthMountPath string `json:"sshAuthMountPath,omitempty"`

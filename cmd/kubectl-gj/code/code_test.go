@@ -365,10 +365,10 @@ func TestEachSaveIsSynced(t *testing.T) {
 	cancel()
 }
 
-// A pod that is new has nothing that was brought before. The others may have files that are deleted meanwhile.
+// A pod that is new has nothing that was brought before. The others have files that are deleted meanwhile.
 func TestADeletedFileIsDeletedWhateverCameBetween(t *testing.T) {
-	j := newJob(t, 1, runsApp)
-	j.awaitLog("old")
+	j := newJob(t, 2, runsApp)
+	j.awaitLog("old old")
 	src := t.TempDir()
 	write(t, src, "train.sh", begins("one"))
 	write(t, src, "gone.py", "x")
@@ -384,13 +384,13 @@ func TestADeletedFileIsDeletedWhateverCameBetween(t *testing.T) {
 			return family, nil
 		})
 	}()
-	j.awaitLog("old told one")
+	j.awaitLog("old old told told one one")
 	mu.Lock()
-	family = familyOf(t, 1, nil)
-	family.Pods[0].UID = "new"
+	family = familyOf(t, 2, nil)
+	family.Pods[1].UID = "new"
 	mu.Unlock()
-	j.start(family.Pods[0], runsApp)
-	j.awaitLog("old told one one")
+	j.start(family.Pods[1], runsApp)
+	j.awaitLog("old old told told one one one")
 	require.NoError(t, os.Remove(filepath.Join(src, "gone.py")))
 	write(t, src, "train.sh", begins("two"))
 	j.until("it has the save", func() bool { return strings.Contains(j.logged(), "two") })

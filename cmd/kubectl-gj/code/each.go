@@ -64,7 +64,7 @@ func (w *Work) each(all []*session, r develop.Request, stream []byte) (waits []s
 	}
 	group.Wait()
 	slices.Sort(waits)
-	return waits, joined(failed)
+	return waits, joinErrors(failed)
 }
 
 // stay has a wrapper whose code has stopped wait on for the others, whose code may need longer. Else it would go on after develop.Patience.

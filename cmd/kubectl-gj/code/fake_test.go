@@ -23,8 +23,11 @@ import (
 type wrappers struct {
 	mu    sync.Mutex
 	heard map[string][]string // what each replica was asked for
+	told  map[string][]string // which files each replica was told to delete
 	// hold keeps an answer back until it returns, and has none be sent if it says so.
 	hold func(ctx context.Context, replica, step string) bool
+	// refuses has a replica answer that it cannot do a step.
+	refuses func(replica, step string) bool
 }
 
 func (w *wrappers) connect(ctx context.Context, pod *corev1.Pod, _ string, in io.Reader, out, _ io.Writer) error {
@@ -46,12 +49,19 @@ func (w *wrappers) connect(ctx context.Context, pod *corev1.Pod, _ string, in io
 		replica := jobs.Replica(pod)
 		w.mu.Lock()
 		w.heard[replica] = append(w.heard[replica], r.Do)
+		if w.told != nil {
+			w.told[replica] = append(w.told[replica], r.Delete...)
+		}
 		w.mu.Unlock()
 		if w.hold != nil && !w.hold(ctx, replica, r.Do) {
 			<-ctx.Done()
 			return ctx.Err()
 		}
-		if answers.Encode(develop.Answer{}) != nil {
+		var answer develop.Answer
+		if w.refuses != nil && w.refuses(replica, r.Do) {
+			answer.Error = "its disk is full"
+		}
+		if answers.Encode(answer) != nil {
 			return nil
 		}
 	}

@@ -62,12 +62,12 @@ func NewFolder(pair string, exclude []string) (*Folder, error) {
 	}
 	info, err := os.Stat(f.local)
 	if err != nil {
-		return nil, exit.Usagef("read %s: %w", f.local, err)
+		return nil, exit.Usagef("read %s: %s", f.local, reason(err))
 	}
 	if !info.IsDir() {
 		f.as = filepath.Base(f.local)
 		if f.local, f.file, err = follow(f.local); err != nil {
-			return nil, exit.Usagef("read %s: %w", pair[:i], err)
+			return nil, exit.Usagef("read %s: %s", pair[:i], reason(err))
 		}
 		if !strings.HasSuffix(pair, "/") {
 			f.Dir, f.as = path.Split(f.Dir)
@@ -220,11 +220,12 @@ type changedError struct{ file string }
 // Error returns the message.
 func (e changedError) Error() string { return e.file + " changed while it was read" }
 
-// archive returns files as a tar stream, if they are as they were seen. A file that was deleted meanwhile is left out: the next look misses it.
-func (f *Folder) archive(names []string, seen Snapshot) ([]byte, error) {
+// archive returns files as a tar stream, if they are as they were seen, and the names of those that are in it. A file that was deleted meanwhile is
+// left out: the next look misses it.
+func (f *Folder) archive(names []string, seen Snapshot) (archived []byte, sent []string, err error) {
 	root, err := os.OpenRoot(f.local)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer func() { _ = root.Close() }() // it was only read
 	var stream bytes.Buffer
@@ -239,20 +240,21 @@ func (f *Folder) archive(names []string, seen Snapshot) ([]byte, error) {
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if was := seen[name]; int64(len(text)) != was.Size || fileOf(info).differs(was) {
-			return nil, changedError{name}
+			return nil, nil, changedError{name}
 		}
 		h := &tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: int64(info.Mode().Perm()), ModTime: info.ModTime(), Size: int64(len(text)), Format: tar.FormatPAX}
 		if err := out.WriteHeader(h); err != nil {
-			return nil, fmt.Errorf("archive %s: %w", name, err)
+			return nil, nil, fmt.Errorf("archive %s: %w", name, err)
 		}
 		if _, err := out.Write(text); err != nil {
-			return nil, fmt.Errorf("archive %s: %w", name, err)
+			return nil, nil, fmt.Errorf("archive %s: %w", name, err)
 		}
+		sent = append(sent, name)
 	}
-	return stream.Bytes(), errors.Join(out.Close())
+	return stream.Bytes(), sent, errors.Join(out.Close())
 }
 
 // read reads a file as a whole: it may grow meanwhile.

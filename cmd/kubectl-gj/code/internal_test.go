@@ -55,12 +55,13 @@ func TestWhatIsSynced(t *testing.T) {
 	require.Empty(t, gone)
 	require.Len(t, left, 4, "links that lead out, to a folder, or nowhere: %v", left)
 	require.NoError(t, os.Remove(filepath.Join(src, "gone.py")))
-	stream, err := f.archive(changed, files)
+	stream, sent, err := f.archive(changed, files)
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"inside": "train.py", "lib/x.py": "lib/x.py", "train.py": "train.py"}, unarchived(t, stream), "one was deleted meanwhile")
+	require.Equal(t, []string{"inside", "lib/x.py", "train.py"}, sent)
 
 	write(t, filepath.Join(src, "train.py"), "other")
-	_, err = f.archive(changed, files)
+	_, _, err = f.archive(changed, files)
 	require.ErrorAs(t, err, new(changedError), "half of it may have been read")
 	require.ErrorContains(t, err, "inside changed while it was read")
 	now, _, err := f.Look()
@@ -80,7 +81,7 @@ func TestOneFileIsSynced(t *testing.T) {
 		require.NoError(t, err)
 		changed, _ := files.since(nil)
 		require.Equal(t, want, f.Dir+" "+changed[0])
-		stream, err := f.archive(changed, files)
+		stream, _, err := f.archive(changed, files)
 		require.NoError(t, err)
 		require.Equal(t, map[string]string{changed[0]: "x"}, unarchived(t, stream))
 	}
@@ -95,7 +96,7 @@ func TestALinkThatIsNamedIsFollowed(t *testing.T) {
 	require.NoError(t, err)
 	files, _, err := f.Look()
 	require.NoError(t, err)
-	stream, err := f.archive([]string{"train.py"}, files)
+	stream, _, err := f.archive([]string{"train.py"}, files)
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"train.py": "x"}, unarchived(t, stream))
 }

@@ -50,6 +50,8 @@ type session struct {
 	said    text
 	most    time.Duration // how long an answer may take, beside what it is about
 	late    atomic.Bool   // it took longer
+	gone    []string      // the files that are to be deleted
+	applied bool          // it has put the files in their place, and deleted those
 }
 
 // text is what a program has said, its beginning.
@@ -111,6 +113,9 @@ func (s *session) ask(r develop.Request, stream []byte) (a develop.Answer, err e
 		defer late.Stop()
 	}
 	r.Bytes = int64(len(stream))
+	if r.Do == develop.Files {
+		r.Delete = s.gone
+	}
 	line, err := json.Marshal(r)
 	if err != nil {
 		return a, err
@@ -137,6 +142,7 @@ func (s *session) ask(r develop.Request, stream []byte) (a develop.Answer, err e
 		return a, errors.New(a.Error)
 	}
 	<-wrote
+	s.applied = s.applied || r.Do == develop.Apply
 	return a, nil
 }
 

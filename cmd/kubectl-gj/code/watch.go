@@ -41,7 +41,7 @@ func (w *Work) Watch(ctx context.Context, f *jobs.Family, reread func(context.Co
 			continue
 		}
 		if done == nil {
-			w.sayLeft(left)
+			w.printLeftOut(left)
 		}
 		done = files
 		if due, err = w.atSave(ctx, f, reread, files, &said); err != nil {

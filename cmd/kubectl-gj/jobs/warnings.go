@@ -1,19 +1,20 @@
 package jobs
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// mostWarned is of how many events of a pod the warnings are read: a kubelet repeats itself, and Kubernetes counts that as one.
+// mostWarned is of how many events of an object the warnings are read: a kubelet repeats itself, and Kubernetes counts that as one.
 const mostWarned = 100
 
 // failedMount is the reason of a kubelet's event about a pod whose volume is missing.
@@ -22,24 +23,57 @@ const failedMount = "FailedMount"
 // ReadWarnings reads what Kubernetes warns of about the first pod that has a node and does not start there. The pod's status says nothing
 // then: a volume is missing, for example. A user who may not read events has none.
 func (f *Family) ReadWarnings(ctx context.Context, c client.Reader) (err error) {
+	namespace := f.Job.GetNamespace()
 	if job := f.GenericJob; job != nil && job.Spec.AvoidNodes == nil && len(job.Status.NodeFailures) > 0 {
-		f.NotAvoided, err = warnedOf(ctx, c, job, client.MatchingFields{"reason": v1beta1.ReasonNodeNotAvoided})
+		f.NotAvoided, err = warnedOf(ctx, c, namespace, f.EventUIDs(), client.MatchingFields{"reason": v1beta1.ReasonNodeNotAvoided})
 	}
 	if i := slices.IndexFunc(f.Pods, isBeingMade); i >= 0 && err == nil {
-		f.Warnings, err = warnedOf(ctx, c, f.Pods[i], client.MatchingFields{})
+		f.Warnings, err = warnedOf(ctx, c, namespace, []types.UID{f.Pods[i].UID}, client.MatchingFields{})
 	}
 	return err
 }
 
-// warnedOf returns what is warned of about an object, the oldest first.
-func warnedOf(ctx context.Context, c client.Reader, o client.Object, of client.MatchingFields) ([]corev1.Event, error) {
-	of["involvedObject.uid"], of["type"] = string(o.GetUID()), corev1.EventTypeWarning
-	events := &corev1.EventList{}
-	if err := c.List(ctx, events, client.InNamespace(o.GetNamespace()), of, client.Limit(mostWarned)); err != nil && !apierrors.IsForbidden(err) {
-		return nil, err
+// EventUIDs returns the UIDs of what events about the job may be about: the job, its GenericJob, and the training job of a GenericJob. The operator
+// tells a training job's events about it alone, and a user who may not read that job may read its events.
+func (f *Family) EventUIDs() []types.UID {
+	uids := []types.UID{f.Job.GetUID()}
+	if f.GenericJob != nil && f.GenericJob.UID != uids[0] {
+		uids = append(uids, f.GenericJob.UID)
 	}
-	slices.SortStableFunc(events.Items, func(a, b corev1.Event) int { return cmp.Compare(a.LastTimestamp.Unix(), b.LastTimestamp.Unix()) })
-	return events.Items, nil
+	if owner := OwnerOf(f.Kind, f.Job); owner != nil {
+		uids = append(uids, owner.UID)
+	}
+	return uids
+}
+
+// warnedOf returns what is warned of about objects, the oldest first.
+func warnedOf(ctx context.Context, c client.Reader, namespace string, uids []types.UID, of client.MatchingFields) (all []corev1.Event, err error) {
+	for _, uid := range uids {
+		of["involvedObject.uid"], of["type"] = string(uid), corev1.EventTypeWarning
+		events := &corev1.EventList{}
+		if err := c.List(ctx, events, client.InNamespace(namespace), of, client.Limit(mostWarned)); err != nil && !apierrors.IsForbidden(err) {
+			return nil, err
+		}
+		all = append(all, events.Items...)
+	}
+	slices.SortStableFunc(all, byTime)
+	return all, nil
+}
+
+func byTime(a, b corev1.Event) int { return HappenedAt(&a).Compare(HappenedAt(&b)) }
+
+// HappenedAt returns when an event was last told.
+func HappenedAt(e *corev1.Event) time.Time {
+	switch {
+	case e.Series != nil:
+		return e.Series.LastObservedTime.Time
+	case !e.LastTimestamp.IsZero():
+		return e.LastTimestamp.Time
+	case !e.EventTime.IsZero():
+		return e.EventTime.Time
+	default:
+		return e.CreationTimestamp.Time
+	}
 }
 
 // ReadWarnings reads warnings for the jobs of a namespace, or of all if that is "". They are about a volume of the first pod that has a node
@@ -59,6 +93,7 @@ func ReadWarnings(ctx context.Context, c client.Reader, namespace string, famili
 	if err != nil && !apierrors.IsForbidden(err) {
 		return fmt.Errorf("list events: %w", err)
 	}
+	slices.SortStableFunc(events.Items, byTime)
 	for _, e := range events.Items {
 		key := client.ObjectKey{Namespace: e.InvolvedObject.Namespace, Name: e.InvolvedObject.Name}
 		f := waiting[key]

@@ -27,7 +27,7 @@ var steps = []time.Duration{
 	28 * 24 * time.Hour, 91 * 24 * time.Hour, 365 * 24 * time.Hour,
 }
 
-// timeTicks returns at most so many ticks of a time that begins at 0.
+// timeTicks returns the ticks of a time that begins at 0. Between them are at most so many steps, unless it takes more years.
 func timeTicks(length time.Duration, left, width px, most int) (out []tick) {
 	step := steps[len(steps)-1]
 	for _, s := range steps {

@@ -65,34 +65,57 @@ func (in *Input) progress() Progress {
 		out.Note = "There is no curve: the status has the newest step alone, and no log was read that tells others."
 		return out
 	}
-	s := in.Steps
-	out.Source = fmt.Sprintf("From the log of %s, in which %d lines tell progress.", s.Replica, len(s.Points))
+	from, to := in.window()
+	out.Source, out.Charts = in.Steps.source(), in.Steps.charts(from, to)
+	return out
+}
+
+// source says of which log curves are, and what of it is not drawn.
+func (s *Steps) source() string {
+	text := fmt.Sprintf("From the log of %s, in which %d lines tell progress.", s.Replica, len(s.Points))
 	if runs := s.Points[len(s.Points)-1].Run + 1; runs > 1 {
-		out.Source += " Where code went on from a checkpoint, steps begin anew: each run has a line of its own" + drawn(runs) + "."
+		text += " Where code went on from a checkpoint, steps begin anew: each run has a line of its own" + drawn(runs) + "."
 	}
 	if s.Cut {
-		out.Source += " The log was longer, or reading it ended early."
+		text += " The log was longer, or reading it ended early."
 	}
-	if s.NotFinite > 0 {
-		out.Source += fmt.Sprintf(" %d lines told a loss that is no finite number, the first at step %d: they are not drawn.", s.NotFinite, *s.FirstNotFinite)
+	switch {
+	case s.NotFinite > 0 && s.tellSteps():
+		text += fmt.Sprintf(" %s told a loss that is no finite number, the first at step %d: not drawn.", plural.Count(s.NotFinite, "line"), *s.FirstNotFinite)
+	case s.NotFinite > 0:
+		text += fmt.Sprintf(" %s told a loss that is no finite number: not drawn.", plural.Count(s.NotFinite, "line"))
 	}
-	if c := s.lossByStep(); c != nil {
-		out.Charts = append(out.Charts, c)
+	return text
+}
+
+// tellSteps reports whether lines tell steps, and not losses alone.
+func (s *Steps) tellSteps() bool {
+	return slices.ContainsFunc(s.Points, func(p Point) bool { return p.Told })
+}
+
+// charts returns the curves of the loss and of the steps, as far as they are told.
+func (s *Steps) charts(from, to time.Time) (out []*Chart) {
+	loss := s.byTime("loss", "Loss by time", "loss", from, to, Point.loss)
+	if s.tellSteps() {
+		loss = s.lossByStep()
 	}
-	from, to := in.window()
-	if c := s.stepByTime(from, to); c != nil {
-		out.Charts = append(out.Charts, c)
-	}
-	return out
+	steps := s.byTime("steps", "Steps by time", "step", from, to, func(p Point) (float64, bool) { return float64(p.Step), p.Told })
+	return slices.DeleteFunc([]*Chart{loss, steps}, func(c *Chart) bool { return c == nil })
 }
 
 // at is a point of a curve by its two numbers.
 type at struct{ x, y float64 }
 
+// loss returns a point's loss, if it has one.
+func (p Point) loss() (float64, bool) { return p.Loss, !math.IsNaN(p.Loss) }
+
 // lossByStep returns a chart; nil if no line told a loss.
 func (s *Steps) lossByStep() *Chart {
-	runs := s.runs(func(p Point) (at, bool) { return at{float64(p.Step), p.Loss}, !math.IsNaN(p.Loss) })
 	c := newChart("loss", "Loss by step", "step", "loss")
+	runs := s.runs(func(p Point) (at, bool) {
+		loss, tells := p.loss()
+		return at{float64(p.Step), loss}, tells
+	})
 	if !c.fit(runs) {
 		return nil
 	}
@@ -102,12 +125,13 @@ func (s *Steps) lossByStep() *Chart {
 	return &c.Chart
 }
 
-// stepByTime returns a chart; nil if no line told a step. Its time is that of the job.
-func (s *Steps) stepByTime(from, to time.Time) *Chart {
+// byTime returns a chart of what lines tell; nil if none did. Its time is that of the job.
+func (s *Steps) byTime(id, title, name string, from, to time.Time, told func(Point) (float64, bool)) *Chart {
+	c := newChart(id, title, "since the job was created", name)
 	runs := s.runs(func(p Point) (at, bool) {
-		return at{within(p.At, from, to).Sub(from).Seconds(), float64(p.Step)}, p.Told
+		y, tells := told(p)
+		return at{within(p.At, from, to).Sub(from).Seconds(), y}, tells
 	})
-	c := newChart("steps", "Steps by time", "since the job was created", "step")
 	if !c.fit(runs) {
 		return nil
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -132,10 +131,10 @@ const mostEvents = 50
 // eventsOf returns the last events, the newest first.
 func eventsOf(list []corev1.Event) (out []EventRow) {
 	list = slices.Clone(list)
-	slices.SortStableFunc(list, func(a, b corev1.Event) int { return happenedAt(b).Compare(happenedAt(a)) })
+	slices.SortStableFunc(list, func(a, b corev1.Event) int { return jobs.HappenedAt(&b).Compare(jobs.HappenedAt(&a)) })
 	for _, e := range list[:min(len(list), mostEvents)] {
 		row := EventRow{Type: e.Type, Reason: e.Reason, Message: e.Message, Count: max(1, e.Count)}
-		if at := happenedAt(e); !at.IsZero() {
+		if at := jobs.HappenedAt(&e); !at.IsZero() {
 			row.Time = stamp(at)
 		}
 		if e.Series != nil {
@@ -144,18 +143,4 @@ func eventsOf(list []corev1.Event) (out []EventRow) {
 		out = append(out, row)
 	}
 	return out
-}
-
-// happenedAt returns when an event was last told.
-func happenedAt(e corev1.Event) time.Time {
-	switch {
-	case e.Series != nil:
-		return e.Series.LastObservedTime.Time
-	case !e.LastTimestamp.IsZero():
-		return e.LastTimestamp.Time
-	case !e.EventTime.IsZero():
-		return e.EventTime.Time
-	default:
-		return e.CreationTimestamp.Time
-	}
 }

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -172,6 +173,20 @@ func TestStepsOfALog(t *testing.T) {
 	require.Equal(t, 1, s.NotFinite)
 	require.Equal(t, int64(1001), *s.FirstNotFinite)
 	require.Error(t, s.Add(strings.NewReader(log), &spec.ProgressLine{Pattern: "("}))
+}
+
+// Code may tell losses alone.
+func TestLossesWithoutSteps(t *testing.T) {
+	in := night(t)
+	from, to := in.window()
+	in.Steps = &Steps{Replica: "worker-0"}
+	log := from.Format(time.RFC3339Nano) + " loss 2\n" + from.Add(to.Sub(from)/2).Format(time.RFC3339Nano) + " loss 1\n" + to.Format(time.RFC3339Nano) + " loss nan\n"
+	require.NoError(t, in.Steps.Add(strings.NewReader(log), &spec.ProgressLine{Pattern: `loss (?P<loss>[a-z0-9]+)`}))
+	p := in.progress()
+	require.Len(t, p.Charts, 1)
+	require.Equal(t, "Loss by time", p.Charts[0].Title)
+	require.Equal(t, fmt.Sprintf("M%s %sL%s %s", chartLeft, chartTop, chartLeft+chartWide/2, chartTop+chartTall), p.Charts[0].Lines[0].D)
+	require.Contains(t, p.Source, "1 line told a loss that is no finite number: not drawn.")
 }
 
 func TestCurvesStaySmallAndKeepTheirExtremes(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -24,15 +25,11 @@ const eventsRead = 500
 // nil where no log is to be read.
 func Read(ctx context.Context, c client.Reader, pods typedcorev1.PodInterface, f *jobs.Family, now time.Time) (*Input, error) {
 	in := &Input{Family: f, Now: now}
-	objects := []client.Object{f.Job}
 	if f.GenericJob != nil {
 		in.History = f.GenericJob.Status.History
-		if f.GenericJob.UID != f.Job.GetUID() {
-			objects = append(objects, f.GenericJob)
-		}
 	}
-	for _, o := range objects {
-		events, err := eventsAbout(ctx, c, o)
+	for _, uid := range f.EventUIDs() {
+		events, err := eventsAbout(ctx, c, f.Job.GetNamespace(), uid)
 		if err != nil {
 			return nil, fmt.Errorf("list the events of %s: %w", f.Title(), err)
 		}
@@ -47,9 +44,9 @@ func Read(ctx context.Context, c client.Reader, pods typedcorev1.PodInterface, f
 
 // eventsAbout returns the events about an object, as far as they may be read. The apiserver lists the oldest first, and a page shows the last ones:
 // so all are read.
-func eventsAbout(ctx context.Context, c client.Reader, o client.Object) (all []corev1.Event, err error) {
+func eventsAbout(ctx context.Context, c client.Reader, namespace string, uid types.UID) (all []corev1.Event, err error) {
 	for list := (&corev1.EventList{}); ; {
-		err := c.List(ctx, list, client.InNamespace(o.GetNamespace()), client.MatchingFields{"involvedObject.uid": string(o.GetUID())},
+		err := c.List(ctx, list, client.InNamespace(namespace), client.MatchingFields{"involvedObject.uid": string(uid)},
 			client.Limit(eventsRead), client.Continue(list.Continue))
 		switch {
 		case apierrors.IsForbidden(err), apierrors.IsResourceExpired(err): // they take too long to read
@@ -63,7 +60,7 @@ func eventsAbout(ctx context.Context, c client.Reader, o client.Object) (all []c
 	}
 }
 
-// once leaves out what is said of a training job in the same words as of its GenericJob.
+// once leaves out what is said of a training job in the same words as of its GenericJob. Operators before v0.2.0 said most events of both.
 func once(list []corev1.Event) (out []corev1.Event) {
 	type said struct {
 		reason, message string
@@ -71,7 +68,7 @@ func once(list []corev1.Event) (out []corev1.Event) {
 	}
 	seen := map[said]bool{}
 	for _, e := range list {
-		key := said{e.Reason, e.Message, happenedAt(e).Unix()}
+		key := said{e.Reason, e.Message, jobs.HappenedAt(&e).Unix()}
 		if !seen[key] {
 			seen[key] = true
 			out = append(out, e)

@@ -16,11 +16,11 @@ import (
 // Lines describe what would be made of a job, a line for each object. The kinds must have been set.
 func (m *Made) Lines() []string {
 	lines := []string{fmt.Sprintf("%s/%s", m.Kind.Kind, m.Job.GetName())}
-	if m.Err != nil {
-		return append(lines, "└─ ERROR: "+strings.ReplaceAll(m.Err.Error(), "\n", "\n          "))
-	}
 	for _, w := range m.Warnings {
 		lines = append(lines, "├─ WARNING: "+w)
+	}
+	if m.Err != nil {
+		return append(lines, "└─ ERROR: "+strings.ReplaceAll(m.Err.Error(), "\n", "\n          "))
 	}
 	gj, _ := m.Job.(*v1beta1.GenericJob)
 	for i, o := range m.Objects {

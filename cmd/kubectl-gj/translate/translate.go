@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
@@ -16,9 +17,12 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/why"
 	"github.com/genericjob/genericjob/controllers/training"
+	"github.com/genericjob/genericjob/kernel"
 	"github.com/genericjob/genericjob/kernel/build"
 	"github.com/genericjob/genericjob/kernel/spec"
+	"github.com/genericjob/genericjob/kernel/status"
 	"github.com/genericjob/genericjob/translators/framework"
 	"github.com/genericjob/genericjob/translators/tensorboard"
 )
@@ -59,21 +63,37 @@ func Of(kind *jobs.Kind, job client.Object, all bool) Made {
 		m.Err = fmt.Errorf("spec.managedBy is %q: this operator makes nothing of it", *gj.Spec.ManagedBy)
 		return m
 	}
-	if problem := spec.Invalid(gj, spec.ReplicaTypes(gj, false), spec.NewExpander(gj, false)); problem != "" {
-		m.Err = errors.New(problem)
-		return m
+	if m.ask(gj); m.Err == nil {
+		m.add(gj, all)
 	}
-	m.add(gj, all)
 	return m
+}
+
+// ask asks the kernel what the operator would warn of when it sees the GenericJob first, and what would keep it from running.
+func (m *Made) ask(gj *v1beta1.GenericJob) {
+	first := why.IfNew(gj, time.Now(), false)
+	m.warn(why.AboutFields(first.Events))
+	for _, t := range []v1beta1.JobConditionType{v1beta1.ConditionFailed, v1beta1.ConditionBlocked} {
+		if c := status.Condition(first.Status.Conditions, t); c != nil && c.Status == metav1.ConditionTrue && c.Reason == v1beta1.ReasonInvalidSpec {
+			m.Err = errors.New(c.Message)
+		}
+	}
+	if name := spec.Prebuilt(m.Job); name != "" && spec.Kueue(gj) != nil { // a training job has no GenericJob then
+		m.Err = errors.New(spec.PrebuiltMessage(name))
+	}
+}
+
+func (m *Made) warn(events []kernel.Event) {
+	for _, e := range events {
+		m.Warnings = append(m.Warnings, e.Reason+": "+e.Message)
+	}
 }
 
 // compiled notes what is made beside the GenericJob, and returns that.
 func (m *Made) compiled(program framework.Program) *v1beta1.GenericJob {
 	name, namespace := m.Job.GetName(), m.Job.GetNamespace()
 	owner := []metav1.OwnerReference{*metav1.NewControllerRef(m.Job, m.Kind.GroupVersionKind)}
-	for _, w := range program.Warnings {
-		m.Warnings = append(m.Warnings, w.Reason+": "+w.Message)
-	}
+	m.warn(training.Warnings(program))
 	if len(program.Data) > 0 {
 		m.Objects = append(m.Objects, &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Name: framework.ConfigMapName(name, program.Data), Namespace: namespace, OwnerReferences: owner},
@@ -93,7 +113,9 @@ func (m *Made) compiled(program framework.Program) *v1beta1.GenericJob {
 			m.Objects = append(m.Objects, board.Deployment, board.Service)
 		}
 	}
-	return &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, OwnerReferences: owner}, Spec: program.Spec}
+	gj := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, OwnerReferences: owner}, Spec: program.Spec}
+	framework.AnnotateCompiled(gj, 1, program.Elastic)
+	return gj
 }
 
 // add notes the GenericJob and what it makes.

@@ -27,9 +27,9 @@ func (p *program) debug() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "debug NAME [--shell TYPE-RANK [-- COMMAND...]]",
 		Short: "Have a job's pods sleep instead of train, and open a shell in one",
-		Long: "Switches debug mode on: all pods of unfinished replicas are replaced by such that sleep instead of train. --off ends it.\n" +
+		Long: "Switches debug mode on: pods that sleep take the place of those that train, for all replicas that have not finished. --off ends it.\n" +
 			"It prints the command that they would run, as a line for a shell in them.\n" +
-			"--shell opens a shell in a replica of the job, or runs a command there, once its pod runs in debug mode; its exit code is ours.",
+			"--shell opens a shell in a replica of the job, or runs a command there, once its pod runs in debug mode. Then the exit code is that of the shell or command.",
 		Example:           examples("debug mnist", "debug mnist --shell worker-0", "debug mnist --shell worker-0 -- nvidia-smi", "debug mnist --off"),
 		Args:              args(1, 1000, "the NAME of a job, and a command after -- with --shell"),
 		ValidArgsFunction: p.names,

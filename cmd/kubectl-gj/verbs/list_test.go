@@ -18,18 +18,12 @@ func TestList(t *testing.T) {
 	training := s.create("pj", "mnist", specs["pj"])
 	training.SetLabels(map[string]string{"team": "vision"})
 	require.NoError(t, s.Update(t.Context(), training))
-	owned := s.create("gj", "mnist", specs["gj"]).(*v1beta1.GenericJob)
-	metav1.SetMetaDataAnnotation(&owned.ObjectMeta, v1beta1.AnnotationCompiledGeneration, "1")
-	owned.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(training, kindOf(t, "pj").GroupVersionKind)}
-	require.NoError(t, s.Update(t.Context(), owned))
+	owned := s.compiled("mnist", metav1.NewControllerRef(training, kindOf(t, "pj").GroupVersionKind))
 	s.setStatus(owned, func(job *v1beta1.GenericJob) {
 		job.Status.Phase, job.Status.Running = v1beta1.JobRunning, "2/3"
 		job.Status.Progress = &v1beta1.Progress{Loss: "0.25"}
 	})
-	ofJAX := s.create("gj", "jax", specs["gj"]).(*v1beta1.GenericJob)
-	metav1.SetMetaDataAnnotation(&ofJAX.ObjectMeta, v1beta1.AnnotationCompiledGeneration, "1")
-	ofJAX.OwnerReferences = []metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "JAXThing", Name: "jax", UID: "u", Controller: ptr.To(true)}}
-	require.NoError(t, s.Update(t.Context(), ofJAX))
+	s.compiled("lonely", &unreadable)
 	step := s.create("gj", "step", specs["gj"]).(*v1beta1.GenericJob)
 	step.OwnerReferences = []metav1.OwnerReference{{APIVersion: "argoproj.io/v1alpha1", Kind: "Workflow", Name: "all", UID: "w", Controller: ptr.To(true)}}
 	require.NoError(t, s.Update(t.Context(), step))
@@ -42,7 +36,7 @@ func TestList(t *testing.T) {
 		}
 		return names
 	}
-	require.Equal(t, []string{"gj/hello", "jaxthing/jax", "pj/mnist", "tfjob/old", "gj/step"}, names())
+	require.Equal(t, []string{"gj/hello", "jaxthing/lonely", "pj/mnist", "tfjob/old", "gj/step"}, names())
 	require.Regexp(t, `pj/mnist +Unseen +2/3 +0 +- +0\.25 `, s.sees("list"))
 	require.Equal(t, []string{"pj/mnist"}, names("-l", "team=vision"))
 	require.Equal(t, []string{"gj/hello"}, names("--phase", "failed"))

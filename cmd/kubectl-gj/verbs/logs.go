@@ -56,8 +56,8 @@ func (p *program) logs() *cobra.Command {
 	flags.BoolVar(&first, "first-failure", false, "the log of the replica that failed first")
 	flags.StringVarP(&printer.Container, "container", "c", "", "the container. Default: the one that trains")
 	flags.BoolVar(&printer.All, "all-containers", false, "all containers, init containers too")
-	flags.Int64Var(&printer.Tail, "tail", -1, "the last lines of each log, so many. Default: all")
-	flags.DurationVar(&printer.Since, "since", 0, "what is not older than this, as in 5m. Default: all")
+	flags.Int64Var(&printer.Tail, "tail", -1, "how many of the last lines of each log. Default: all")
+	flags.DurationVar(&printer.Since, "since", 0, "lines that are not older than this, as in 5m. Default: all")
 	flags.BoolVar(&printer.Timestamps, "timestamps", false, "each line with its time")
 	return c
 }

@@ -6,10 +6,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
@@ -27,9 +29,11 @@ func TestAVolumeThatIsMissingIsTold(t *testing.T) {
 	followed, ended := s.follows("tree", "mounts", "-w")
 	require.Contains(t, <-followed, "NAME")
 	require.Contains(t, <-followed, "its pod is Pending")
-	require.NoError(t, s.Create(t.Context(), &corev1.Event{ObjectMeta: metav1.ObjectMeta{Name: "mounts", Namespace: s.ns}, Type: corev1.EventTypeWarning,
-		InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: s.ns, Name: pod.Name, UID: pod.UID}, Reason: "FailedMount",
-		Message: `MountVolume.SetUp failed for volume "v" : configmap "settings" not found`, LastTimestamp: metav1.Now()}))
+	for name, at := range map[string]time.Time{"settings": time.Now(), "volume": time.Now().Add(-time.Hour)} { // the last that is listed is not the last that was told
+		require.NoError(t, s.Create(t.Context(), &corev1.Event{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: s.ns}, Type: corev1.EventTypeWarning,
+			InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: s.ns, Name: pod.Name, UID: pod.UID}, Reason: "FailedMount",
+			Message: `MountVolume.SetUp failed for volume "v" : configmap "` + name + `" not found`, LastTimestamp: metav1.NewTime(at)}))
+	}
 
 	told := `configmap "settings" not found (create the ConfigMap "settings" in the job's namespace, or correct its name in the template)`
 	for line := range followed {
@@ -71,17 +75,23 @@ func (s *space) follows(args ...string) (lines <-chan string, ended <-chan error
 	return out, end
 }
 
-// Where a job has no avoidNodes of its own, only an event knows the operator's.
+// Where a job has no avoidNodes of its own, only an event knows the operator's. It is about the training job, if there is one.
 func TestANodeThatIsNotAvoidedIsReadFromEvents(t *testing.T) {
 	s := newSpace(t)
-	job := s.genericJob("stays", func(job *v1beta1.GenericJob) {
+	fails := func(job *v1beta1.GenericJob) {
 		job.Status.Phase = v1beta1.JobRunning
 		job.Status.NodeFailures = []v1beta1.NodeFailures{{Node: "a", Reason: v1beta1.AvoidFailed, Message: "exit code 1", Times: []metav1.Time{metav1.Now()}}}
-	})
-	const told = "New pods do not avoid node a, which had 2 failures: no other node would be left."
-	for name, reason := range map[string]string{"stays.1": v1beta1.ReasonNodeNotAvoided, "stays.2": v1beta1.ReasonFieldIgnored} {
-		require.NoError(t, s.Create(t.Context(), &corev1.Event{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: s.ns}, Type: corev1.EventTypeWarning,
-			InvolvedObject: corev1.ObjectReference{Kind: "GenericJob", Namespace: s.ns, Name: job.Name, UID: job.UID}, Reason: reason, Message: told, LastTimestamp: metav1.Now()}))
 	}
-	require.Equal(t, 1, strings.Count(s.sees("why", "stays"), told))
+	training := s.create("pj", "trains", specs["pj"])
+	compiled := s.compiled("trains", metav1.NewControllerRef(training, kindOf(t, "pj").GroupVersionKind))
+	s.setStatus(compiled, fails)
+	lonely := s.compiled("lonely", &unreadable)
+	s.setStatus(lonely, fails)
+	const told = "New pods do not avoid node a, which had 2 failures: no other node would be left."
+	for name, about := range map[string]types.UID{"stays": s.genericJob("stays", fails).UID, "trains": training.GetUID(), "lonely": unreadable.UID} {
+		for _, reason := range []string{v1beta1.ReasonNodeNotAvoided, v1beta1.ReasonFieldIgnored} {
+			s.event(about, reason, told)
+		}
+		require.Equal(t, 1, strings.Count(s.sees("why", name), told), name)
+	}
 }

@@ -2,8 +2,10 @@
 package verbs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,18 +14,21 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/exit"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/plain"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/plural"
 	"github.com/genericjob/genericjob/controllers"
 	"github.com/genericjob/genericjob/translators/framework"
 )
@@ -70,7 +75,8 @@ func New(streams genericiooptions.IOStreams) *cobra.Command {
 			}
 			return exit.Usagef("there is no verb %q: see `kubectl gj --help`%s", args[0], suggestion(c.SuggestionsFor(args[0])))
 		},
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+		RunE:              func(c *cobra.Command, _ []string) error { return c.Help() },
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return checkTimes(c.Flags()) },
 	}
 	p.flags.AddFlags(root.PersistentFlags())
 	root.SetIn(streams.In)
@@ -114,6 +120,9 @@ func (p *program) connect() (*session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the kubeconfig: %w", err)
 	}
+	if !p.namesCluster(config.Host) {
+		return nil, errors.New("there is no kubeconfig, or it names no cluster: set KUBECONFIG, or give --kubeconfig")
+	}
 	config.QPS = -1 // the apiserver has its own limits
 	namespace, _, err := p.flags.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
@@ -128,6 +137,19 @@ func (p *program) connect() (*session, error) {
 		return nil, fmt.Errorf("reach the cluster: %w", err)
 	}
 	return &session{c, config, namespace}, nil
+}
+
+// namesCluster reports whether somebody says which cluster this is. Else it is that of client-go, which a kubeconfig may name, too.
+func (p *program) namesCluster(host string) bool {
+	if host != clientcmd.ClusterDefaults.Server || *p.flags.APIServer != "" || os.Getenv("KUBERNETES_MASTER") != "" {
+		return true
+	}
+	raw, err := p.flags.ToRawKubeConfigLoader().RawConfig()
+	name := *p.flags.ClusterName
+	if at := raw.Contexts[cmp.Or(*p.flags.Context, raw.CurrentContext)]; name == "" && at != nil {
+		name = at.Cluster
+	}
+	return err == nil && raw.Clusters[name] != nil
 }
 
 // newScheme knows all kinds.
@@ -193,6 +215,16 @@ func (s *session) clientset() (*kubernetes.Clientset, error) {
 	return c, nil
 }
 
+// checkTimes refuses times below zero: nobody means them, and they would stand for no bound.
+func checkTimes(flags *pflag.FlagSet) (err error) {
+	flags.Visit(func(f *pflag.Flag) {
+		if d, wrong := flags.GetDuration(f.Name); wrong == nil && d < 0 {
+			err = exit.Usagef("--%s=%s: want 0 or more", f.Name, d)
+		}
+	})
+	return err
+}
+
 // within bounds a context by --timeout; 0 is no bound.
 func within(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
 	if timeout <= 0 {
@@ -205,7 +237,7 @@ func within(ctx context.Context, timeout time.Duration) (context.Context, contex
 func args(least, most int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if n := len(args); n < least || n > most {
-			return exit.Usagef("%d arguments: want %s; see `%s --help`", n, what, c.CommandPath())
+			return exit.Usagef("%s: want %s; see `%s --help`", plural.Count(n, "argument"), what, c.CommandPath())
 		}
 		return nil
 	}
@@ -216,15 +248,21 @@ type output string
 
 func (o *output) add(c *cobra.Command, more ...string) {
 	all := append([]string{"json", "yaml"}, more...)
-	c.Flags().StringVarP((*string)(o), "output", "o", "", strings.Join(all, " or ")+". Default: text")
+	c.Flags().StringVarP((*string)(o), "output", "o", "", enumerate(all)+". Default: text")
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(all, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+}
+
+// enumerate returns words as in: a, b or c.
+func enumerate(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
 // check refuses another output than text, JSON, YAML and those of a verb.
 func (o output) check(more ...string) error {
 	all := append([]string{"json", "yaml"}, more...)
 	if o != "" && !slices.Contains(all, string(o)) {
-		return exit.Usagef("--output is %q: want %s", string(o), strings.Join(all, " or "))
+		return exit.Usagef("--output is %q: want %s", string(o), enumerate(all))
 	}
 	return nil
 }

@@ -4,8 +4,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
@@ -22,8 +20,7 @@ func TestReport(t *testing.T) {
 	first, second := s.pod(job, 0, k.node, running()), s.pod(job, 1, k.node, running())
 	k.says(first.Name, "tensorflow", "step 1 loss 9.5", "step 2 loss 8.25")
 	k.says(second.Name, "tensorflow", "step 3 loss 7")
-	require.NoError(t, s.Create(t.Context(), &corev1.Event{ObjectMeta: metav1.ObjectMeta{Name: "trains.1", Namespace: s.ns}, Reason: "Restarted", Type: "Warning",
-		Message: "it is replaced", InvolvedObject: corev1.ObjectReference{Kind: "GenericJob", Namespace: s.ns, Name: "trains", UID: job.UID}}))
+	s.event(job.UID, "Restarted", "it is replaced")
 
 	page := s.sees("report", "trains")
 	require.Contains(t, page, "<!doctype html>")
@@ -35,6 +32,13 @@ func TestReport(t *testing.T) {
 	page = s.sees("report", "gj/trains", "-o", "html", "--logs=false")
 	require.NotContains(t, page, "Loss by step")
 	require.Contains(t, page, "There is no curve")
+}
+
+func TestThePageOfAGenericJobHasTheEventsOfItsTrainingJob(t *testing.T) {
+	s := newSpace(t)
+	s.compiled("lonely", &unreadable)
+	s.event(unreadable.UID, "Restarted", "it is replaced")
+	require.Contains(t, s.sees("report", "lonely"), "it is replaced")
 }
 
 func TestThePageOfASweepHasItsLabels(t *testing.T) {

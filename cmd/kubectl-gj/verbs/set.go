@@ -28,7 +28,7 @@ func (p *program) set() *cobra.Command {
 			"Once code has started a job is edited in a pause alone. Before, it may be edited at once: its pods are made again, and nothing is counted.",
 		Example: examples("set image mnist registry.example/train:v2", "set env mnist LR=0.1 DEBUG-", "set args mnist --type=worker -- train.py --lr=0.1"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return exit.Usagef("%q: want image, env or args; see `%s --help`", args, c.CommandPath())
+			return exit.Usagef("%s: want image, env or args; see `%s --help`", strings.Join(append([]string{"set"}, args...), " "), c.CommandPath())
 		},
 	}
 	c.PersistentFlags().StringSliceVar(&s.Types, "type", nil, "replica types, as in worker. Default: all")

@@ -48,7 +48,7 @@ func (p *program) pause() *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&waits, "wait", false, "wait until no pod is left")
-	c.Flags().DurationVar(&timeout, "timeout", 0, "how long, as in 5m. Default: without end")
+	c.Flags().DurationVar(&timeout, "timeout", 0, "how long it may take, with what --wait waits for, as in 5m. Default: without end")
 	return c
 }
 

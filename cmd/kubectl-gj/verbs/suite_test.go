@@ -15,7 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -126,6 +128,26 @@ func (s *space) genericJob(name string, edit func(*v1beta1.GenericJob)) *v1beta1
 	job := s.create("gj", name, specs["gj"]).(*v1beta1.GenericJob)
 	s.setStatus(job, edit)
 	return job
+}
+
+// unreadable is the training job of a GenericJob that nobody here can read.
+var unreadable = metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "JAXThing", Name: "lonely", UID: "unreadable", Controller: ptr.To(true)}
+
+// compiled creates a GenericJob that was compiled from a training job.
+func (s *space) compiled(name string, from *metav1.OwnerReference) *v1beta1.GenericJob {
+	s.t.Helper()
+	job := s.create("gj", name, specs["gj"]).(*v1beta1.GenericJob)
+	metav1.SetMetaDataAnnotation(&job.ObjectMeta, v1beta1.AnnotationCompiledGeneration, "1")
+	job.OwnerReferences = []metav1.OwnerReference{*from}
+	require.NoError(s.t, s.Update(s.t.Context(), job))
+	return job
+}
+
+// event creates a Warning event about an object.
+func (s *space) event(about types.UID, reason, message string) {
+	s.t.Helper()
+	require.NoError(s.t, s.Create(s.t.Context(), &corev1.Event{ObjectMeta: metav1.ObjectMeta{GenerateName: "event-", Namespace: s.ns}, Type: corev1.EventTypeWarning,
+		InvolvedObject: corev1.ObjectReference{Namespace: s.ns, UID: about}, Reason: reason, Message: message, LastTimestamp: metav1.Now()}))
 }
 
 // setStatus writes a status.

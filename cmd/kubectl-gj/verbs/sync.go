@@ -3,12 +3,10 @@ package verbs
 import (
 	"context"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/code"
-	"github.com/genericjob/genericjob/cmd/kubectl-gj/exit"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
 )
 
@@ -32,14 +30,11 @@ func (p *program) sync() *cobra.Command {
 			"What is synced lives as long as its pod, also if the container fails and starts again.\n" +
 			"A new pod has the code of its image again: after a drain, a lost node, a pause, or a restart that replaces pods.\n\n" + needs + "\n\n" +
 			"Left out: " + strings.Join(code.Excluded, " ") + ", what --exclude names, and links out of the folder.\n" +
-			"Files that are only in the pods stay. --watch deletes those that it has brought and that are deleted here.",
+			"Files that are only in the pods stay. --watch deletes a file that is deleted here, in the pods into which it has brought it.",
 		Example:           examples("sync mnist ./src:/app", "sync mnist ./src:/app --restart", "sync mnist ./src:/app --watch --grace=2s", "sync mnist train.py:/app/ --restart"),
 		Args:              args(2, 2, "the NAME of a job and LOCAL:DIR"),
 		ValidArgsFunction: p.namesThenFiles,
 		RunE: func(c *cobra.Command, args []string) (err error) {
-			if err := checkGrace(w.Grace); err != nil {
-				return err
-			}
 			if w.Folder, err = code.NewFolder(args[1], exclude); err != nil {
 				return err
 			}
@@ -73,9 +68,6 @@ func (p *program) restart() *cobra.Command {
 		Args:              args(1, 1, "the NAME of a job"),
 		ValidArgsFunction: p.names,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkGrace(w.Grace); err != nil {
-				return err
-			}
 			s, f, err := p.find(c.Context(), args[0])
 			if err != nil {
 				return err
@@ -86,13 +78,6 @@ func (p *program) restart() *cobra.Command {
 	}
 	c.Flags().DurationVar(&w.Grace, "grace", 0, "how long code may take to end, as in 2s. Default, and most: terminationGracePeriodSeconds of the pod")
 	return c
-}
-
-func checkGrace(grace time.Duration) error {
-	if grace < 0 {
-		return exit.Usagef("--grace=%s: want 0 or more", grace)
-	}
-	return nil
 }
 
 // namesThenFiles completes the name of a job, and then files of this machine.

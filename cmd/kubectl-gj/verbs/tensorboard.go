@@ -28,6 +28,9 @@ func (p *program) tensorboard() *cobra.Command {
 			if board == nil {
 				return exit.Failedf("%s has no TensorBoard: spec.tensorboardSpec of a PyTorchTrainingJob or a TensorFlowTrainingJob asks for one", f.Title())
 			}
+			if board.Reason == tensorboard.ReasonMissing {
+				return exit.Failedf("the TensorBoard of %s is not all there: %s", f.Title(), board.Note)
+			}
 			if !board.Ready {
 				fmt.Fprintf(p.ErrOut, "It is not ready: %s: %s\n", board.Reason, board.Note)
 			}

@@ -38,4 +38,12 @@ func TestTensorBoard(t *testing.T) {
 		require.Equal(t, "kubectl port-forward -n "+s.ns+" service/"+name+" 8080:http\n", out)
 		require.Contains(t, problem, step.says)
 	}
+
+	// What is gone cannot be opened.
+	training.Status.TensorBoard = &v1beta1.DependentStatus{Reason: tensorboard.ReasonMissing, Note: "There is no Deployment.", Type: "Normal"}
+	require.NoError(t, s.Status().Update(t.Context(), training))
+	out, problem, code := s.types("tensorboard", "mnist")
+	require.Equal(t, 1, code)
+	require.Empty(t, out)
+	require.Contains(t, problem, "the TensorBoard of PyTorchTrainingJob/mnist is not all there: There is no Deployment.")
 }

@@ -19,7 +19,7 @@ func (p *program) translate() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "translate -f FILE",
 		Short: "Show what would be made of a manifest, or what is wrong with it, without a cluster",
-		Long: "Shows what the operator would make of the jobs of a manifest, or what is wrong with them. It asks no cluster:\n" +
+		Long: "Shows what the operator would make of the jobs of a manifest, what it would warn of, or what is wrong with them. It asks no cluster:\n" +
 			"what the CRDs check beyond types of fields, and what policies say, only `kubectl apply --dry-run=server` can tell.\n" +
 			"TrainingFrameworks among the files compile the jobs of their kinds; with the CRD of such a kind they are checked against it.\n" +
 			"Part of a pod's name is made of the job's UID, which is not known yet: it shows as xxxxx.",

@@ -1,7 +1,6 @@
 package why
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -38,22 +37,35 @@ func Ignored(f *jobs.Family, now time.Time) []string {
 	return ignoredOf(&program, f.Status())
 }
 
-// ignoredBy asks the kernel what it would tell of such a job if it were new.
-func ignoredBy(job *v1beta1.GenericJob, now time.Time) (list []string) {
+// IfNew asks the kernel what it would decide on such a job if it were new. An operator that avoids nodes does so for all jobs.
+func IfNew(job *v1beta1.GenericJob, now time.Time, avoidsNodes bool) kernel.Decision {
 	newborn := job.DeepCopy()
-	newborn.Status, newborn.OwnerReferences, newborn.DeletionTimestamp = v1beta1.GenericJobStatus{}, nil, nil
+	newborn.Status, newborn.DeletionTimestamp = v1beta1.GenericJobStatus{}, nil
 	w := kernel.World{Job: newborn, Now: now, MaxCreates: 1, Settings: kernel.Settings{WrapperImage: "there is one"}}
-	if counts(&job.Status) {
+	if avoidsNodes {
 		w.Settings.AvoidNodes = &v1beta1.AvoidNodes{}
 	}
 	d := kernel.Plan(w)
 	if d.Postponed != nil {
 		d = *d.Postponed
 	}
-	for _, e := range d.Events {
-		if !slices.Contains(ignoring, e.Reason) {
-			continue
+	return d
+}
+
+// AboutFields returns the events about fields that have no effect.
+func AboutFields(events []kernel.Event) (list []kernel.Event) {
+	for _, e := range events {
+		if slices.Contains(ignoring, e.Reason) {
+			list = append(list, e)
 		}
+	}
+	return list
+}
+
+func ignoredBy(job *v1beta1.GenericJob, now time.Time) (list []string) {
+	unowned := job.DeepCopy() // of one that has an owner the kernel tells nothing
+	unowned.OwnerReferences = nil
+	for _, e := range AboutFields(IfNew(unowned, now, counts(&job.Status)).Events) {
 		for i, text := range strings.Split(strings.TrimSuffix(e.Message, "."), "; spec.") {
 			if i > 0 {
 				text = "spec." + text
@@ -72,34 +84,17 @@ func counts(s *v1beta1.GenericJobStatus) bool { return len(s.NodeFailures) > 0 }
 
 // ignoredOf returns the same for a training job, whose GenericJob has no such events.
 func ignoredOf(program *framework.Program, s v1beta1.GenericJobStatus) (list []string) {
-	for _, w := range program.Warnings {
-		if slices.Contains(ignoring, w.Reason) {
-			list = append(list, strings.TrimSuffix(w.Message, "."))
+	elsewhere := spec.WhyNoElsewhere(&program.Spec)
+	for _, e := range AboutFields(training.Warnings(*program)) {
+		text := strings.TrimSuffix(e.Message, ".")
+		switch {
+		case elsewhere == "" || !strings.Contains(text, elsewhere):
+		case program.Spec.AvoidNodes != nil:
+			text = strings.TrimSuffix(text, others)
+		case counts(&s):
+			continue
 		}
-	}
-	is := &program.Spec
-	add := func(field string, reasons ...string) {
-		for _, why := range reasons {
-			if why != "" {
-				list = append(list, "spec.runPolicy."+field+why)
-			}
-		}
-	}
-	add("restartStrategy is InPlace, but ", spec.WhyNotInPlace(is, false)...)
-	add("heartbeat is set, but ", spec.WhyNoHeartbeat(is, false)...)
-	add("failurePolicy.noProgress is set, but ", spec.WhyNoSteps(&v1beta1.GenericJob{Spec: *is}))
-	switch why := spec.WhyNoElsewhere(is); {
-	case why == "":
-	case is.AvoidNodes != nil:
-		add("", why)
-	case !counts(&s):
-		add("", why+others)
-	}
-	add("progress is set, but ", spec.WhyNoProgress(is, false)...)
-	if is.RunMode.Debugs() {
-		for _, t := range spec.UnknownTypes(is) {
-			list = append(list, fmt.Sprintf("spec.runMode.debug.replicaSpecs names type %q, which the job does not have: correct or remove the entry", t))
-		}
+		list = append(list, text)
 	}
 	return list
 }

@@ -1,7 +1,9 @@
 package operator
 
 import (
+	"errors"
 	"flag"
+	"fmt"
 	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -19,9 +21,11 @@ type config struct {
 	leaderElect     bool
 	leaseNamespace  string
 	lease           lease
+	leaseFlags      []string // those about the lease that are set, as "--leader-elect-namespace=a"
 	kubeflow        bool
 	gangScheduler   string
 	mpiKeys         bool
+	arguments       []string // what follows the flags
 	options         controllers.Options
 }
 
@@ -64,8 +68,44 @@ func parseFlags() config {
 	var log zap.Options
 	logFlags(&log)
 	flag.Parse()
+	c.arguments = flag.Args()
+	c.leaseFlags = leaseFlagsIn(flag.CommandLine)
 	ctrl.SetLogger(terse(zap.New(zap.UseFlagOptions(&log))))
 	return c
+}
+
+// check says what is wrong with the flags together.
+func (c *config) check() error {
+	return errors.Join(c.lease.check(), c.checkLeaseFlags(), c.checkKubeflow(), c.checkArguments())
+}
+
+// checkLeaseFlags refuses flags about a lease that nobody would hold: of several operators, all would work.
+func (c *config) checkLeaseFlags() error {
+	if c.leaderElect || len(c.leaseFlags) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s has no effect without --leader-elect: give that, too, or leave it out", c.leaseFlags[0])
+}
+
+// checkArguments refuses what is no flag. Flags behind it would have no effect: those behind "--leader-elect true", for example.
+func (c *config) checkArguments() error {
+	if len(c.arguments) == 0 {
+		return nil
+	}
+	return fmt.Errorf("argument %q is no flag, and flags behind it would have no effect: write values as in --leader-elect=true, --concurrency=8", c.arguments[0])
+}
+
+// checkKubeflow refuses flags about Kubeflow's kinds where these are not served: an admin would wait for an effect.
+func (c *config) checkKubeflow() error {
+	switch {
+	case c.kubeflow:
+		return nil
+	case c.gangScheduler != "":
+		return fmt.Errorf("--gang-scheduler-name=%s has no effect without --kubeflow: it is about Kubeflow's jobs. Give --kubeflow too, or leave it out: other kinds name their scheduler in spec.scheduler", c.gangScheduler)
+	case c.mpiKeys:
+		return errors.New("--mpi-keys has no effect without --kubeflow: it is about Kubeflow's MPIJobs. Give --kubeflow too, or leave it out, with the right to create Secrets")
+	}
+	return nil
 }
 
 // logFlags adds those of controller-runtime's flags for the log that an admin needs to read one. They say how much it

@@ -3,6 +3,7 @@ package operator
 import (
 	"flag"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -27,6 +28,16 @@ func (l *lease) flags(to *flag.FlagSet) {
 	to.DurationVar(&l.renewDeadline, renewFlag, standardLease.renewDeadline,
 		"how long the operator tries to renew its lease before it ends: so long an apiserver may be silent, less a call")
 	to.DurationVar(&l.retryPeriod, retryFlag, standardLease.retryPeriod, "how often the operator renews its lease, or tries to get it")
+}
+
+// leaseFlagsIn returns the flags about the lease that have another value than their default, as "--leader-elect-namespace=a".
+func leaseFlagsIn(all *flag.FlagSet) (list []string) {
+	all.VisitAll(func(f *flag.Flag) {
+		if value := f.Value.String(); strings.HasPrefix(f.Name, "leader-elect-") && value != f.DefValue {
+			list = append(list, "--"+f.Name+"="+value)
+		}
+	})
+	return list
 }
 
 // check says what is wrong with the three together.

@@ -70,7 +70,7 @@ func within(ctx context.Context, after time.Duration, f func() error) error {
 
 // prepare makes the manager with all controllers.
 func prepare(ctx context.Context, c config) (ctrl.Manager, error) {
-	if err := c.lease.check(); err != nil {
+	if err := c.check(); err != nil {
 		return nil, err
 	}
 	if err := limitMemory(); err != nil {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import genericjob
@@ -26,7 +25,7 @@ class Kubelet:
         spec = job.manifest()["spec"]
         torchrun = spec.get("torchrunConfig") or {}
         stores = 1 if torchrun.get("enabled") and (spec.get("elastic") or torchrun.get("maxRestarts")) else 0
-        for have in follow(self.api, self.api.pods(), query, time.monotonic() + PATIENCE):
+        for have in follow(self.api.within(PATIENCE), self.api.pods(), query):
             alive = [p for p in have.values() if "deletionTimestamp" not in p["metadata"]]
             store = [p for p in alive if p["metadata"]["labels"]["batch.tensorstack.dev/replica-type"] == "rendezvous"]
             alive = [p for p in alive if p not in store]

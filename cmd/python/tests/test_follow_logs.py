@@ -8,7 +8,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
 
-from genericjob import Refused, logs
+import pytest
+
+from genericjob import Refused, lines, logs
 from genericjob.wire import Api
 from played import PATIENCE
 
@@ -133,7 +135,7 @@ def test_the_end_is_waited_for_longer_where_a_wrapper_may_hold_it() -> None:
     pod = Kubelet().pod
     held = {**pod, "spec": {**pod["spec"], "volumes": [{"name": "genericjob-wrapper"}]}}
     going = {**pod, "metadata": {**pod["metadata"], "deletionGracePeriodSeconds": 10}}
-    assert logs.patience([pod]) < logs.patience([going]) < logs.patience([held])
+    assert logs.seconds_to_end([pod]) < logs.seconds_to_end([going]) < logs.seconds_to_end([held])
 
 
 GONE = (
@@ -159,6 +161,62 @@ def test_what_a_kubelet_says_of_a_log_that_is_gone_is_no_output() -> None:
         assert [s.removeprefix("[worker-0] ") for s in shown] == ["one", gone, "two", no_log], "what has a time was said by the code"
         kubelet.runs = [[gone, gone, "two"]]
         assert list(printer.lines(kubelet.pod, "main", None, follow=False)) == [(None, gone), (None, gone), (None, "two")]
-        assert logs.cut_gone(f"one\n{gone}") == (["one"], True)
-        assert logs.cut_gone(f"{gone}\none") == ([gone, "one"], False)
-    assert logs.cut_gone("") == ([], False)
+        assert lines.cut_gone(f"one\n{gone}") == (["one"], True)
+        assert lines.cut_gone(f"{gone}\none") == ([gone, "one"], False)
+    assert lines.cut_gone("") == ([], False)
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_who_may_not_read_logs_is_told(monkeypatch: pytest.MonkeyPatch, status: int) -> None:
+    kubelet = Kubelet()
+
+    def refused(path: str, query: Mapping[str, object], quiet: float) -> Iterator[str]:
+        raise Refused("you may not", status)
+
+    monkeypatch.setattr(kubelet, "lines", refused)
+    printer = logs.Printer(cast("Api", kubelet), io.StringIO(), None)
+    printer.follow([copy.deepcopy(kubelet.pod)])
+    until(lambda: not printer._streams["u"].is_read())
+    with pytest.raises(Refused, match="you may not"):
+        printer.follow([kubelet.pod])
+    with pytest.raises(Refused, match="you may not"):
+        printer.finish([])
+
+
+def test_a_log_that_cannot_be_read_yet_is_read_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    kubelet, out = Kubelet(), io.StringIO()
+    kubelet.runs = [[line(0, "one")]]
+    told, refusals = kubelet.lines, [Refused("the container is waiting to start", 400), Refused("dial tcp: connection refused", 500)]
+
+    def later(path: str, query: Mapping[str, object], quiet: float) -> Iterator[str]:
+        if refusals:
+            raise refusals.pop()
+        return told(path, query, quiet)
+
+    monkeypatch.setattr(kubelet, "lines", later)
+    printer = logs.Printer(cast("Api", kubelet), out, None)
+    printer.follow([copy.deepcopy(kubelet.pod)])
+    until(lambda: "one" in out.getvalue())
+    kubelet.became("terminated", "Succeeded")
+    printer.finish([])
+    assert out.getvalue() == "[worker-0] one\n"
+
+
+def test_what_was_said_before_a_restart_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    kubelet, out = Kubelet(), io.StringIO()
+    told, refusals = kubelet.lines, [Refused("too many requests", 429)]
+
+    def later(path: str, query: Mapping[str, object], quiet: float) -> Iterator[str]:
+        if "previous" in query and refusals:
+            raise refusals.pop()
+        return told(path, query, quiet)
+
+    monkeypatch.setattr(kubelet, "lines", later)
+    printer = logs.Printer(cast("Api", kubelet), out, None)
+    printer.follow([])
+    kubelet.runs = [[line(0, "crashed")], [line(1, "anew")]]
+    kubelet.began = 1
+    kubelet.became("terminated", "Succeeded")
+    printer.follow([copy.deepcopy(kubelet.pod)])
+    printer.finish([])
+    assert out.getvalue() == "[worker-0] crashed\n[worker-0] anew\n"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from genericjob import Failure, Refused, Usage, bar, logs, pods, status
+from genericjob import Failure, Refused, Usage, bar, lines, pods, status
 from genericjob.job import _GOALS
 
 
@@ -314,13 +314,13 @@ def test_a_replica_that_the_job_does_not_have_is_refused() -> None:
 
 
 def test_times_of_log_lines_are_compared_to_the_nanosecond() -> None:
-    earlier, words = logs.cut_time("2026-01-01T00:00:00.10000001Z two  words ")
-    later, _ = logs.cut_time("2026-01-01T01:00:00.1000001+01:00 x")
+    earlier, words = lines.cut_time("2026-01-01T00:00:00.10000001Z two  words ")
+    later, _ = lines.cut_time("2026-01-01T01:00:00.1000001+01:00 x")
     assert words == "two  words "
     assert earlier is not None
     assert later is not None
     assert earlier < later
-    assert logs.cut_time("unable to retrieve container logs") == (None, "unable to retrieve container logs")
+    assert lines.cut_time("unable to retrieve container logs") == (None, "unable to retrieve container logs")
 
 
 def test_time_is_told() -> None:

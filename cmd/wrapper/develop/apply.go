@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
+	"syscall"
 )
 
 // mayWrite says which file cannot be written, and why. It leaves no trace.
@@ -29,10 +31,8 @@ func (s *store) mayWrite() error {
 			return s.cannotWrite(path.Join(s.dir, nearest), err)
 		}
 	}
-	for _, file := range s.files {
-		if info, err := root.Stat(file); err == nil && info.IsDir() {
-			return s.cannotWrite(path.Join(s.dir, file), errors.New("it is a folder"))
-		}
+	if _, err := inTheWay(root, s.files, isOneOf(s.deleted)); err != nil {
+		return err
 	}
 	return s.mayReplace()
 }
@@ -42,10 +42,8 @@ func mayWriteIn(root *os.Root, dir string) (nearest string, err error) {
 	for ; ; dir = path.Dir(dir) {
 		info, err := root.Stat(dir)
 		switch {
-		case errors.Is(err, fs.ErrNotExist):
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), err == nil && !info.IsDir():
 			continue
-		case err == nil && !info.IsDir():
-			return dir, errors.New("it is no folder")
 		default:
 			return dir, probe(root, dir)
 		}
@@ -90,19 +88,22 @@ func (s *store) cannotWrite(folder string, err error) error {
 	return fmt.Errorf("user %d cannot write in %s: %w. Have the image give the folder to that user, mount an emptyDir there, or choose another folder", os.Getuid(), folder, err)
 }
 
-// apply puts the files in their place, and keeps them for the next container of the pod. All are
-// written beside their places first. If that fails, all stay as they are; what fails later leaves some in place.
+// apply puts the files in their place, and keeps them for the next container of the pod. All are written beside their places first. If that fails,
+// no file is replaced; what fails later leaves some in place.
 func (s *store) apply() error {
 	if s.dir == "" {
 		return errors.New("no files were sent that could be applied")
 	}
-	code, err := prepare(s.next, s.dir)
+	kept := filepath.Join(s.kept, name(s.dir))
+	if err := errors.Join(makeWay(s.dir, s.files, isOneOf(s.deleted)), makeWay(kept, s.files, func(string) bool { return true })); err != nil {
+		return err
+	}
+	code, err := prepare(s.next, s.dir, s.files)
 	defer code.forget()
 	if err != nil {
 		return err
 	}
-	kept := filepath.Join(s.kept, name(s.dir))
-	copies, err := prepare(s.next, kept)
+	copies, err := prepare(s.next, kept, s.files)
 	defer copies.forget()
 	if err != nil {
 		return fmt.Errorf("keep files in the pod: %w", err)
@@ -127,8 +128,8 @@ type prepared struct {
 	parts [][2]string // a hidden file, and its place
 }
 
-// prepare writes all files of a folder beside their places in another.
-func prepare(from, to string) (*prepared, error) {
+// prepare writes files of a folder beside their places in another.
+func prepare(from, to string, files []string) (*prepared, error) {
 	p := &prepared{to: to}
 	if err := os.MkdirAll(to, 0o755); err != nil {
 		return p, fmt.Errorf("make the folder %s: %w", to, err)
@@ -141,19 +142,27 @@ func prepare(from, to string) (*prepared, error) {
 	if p.root, err = os.OpenRoot(to); err != nil {
 		return p, fmt.Errorf("open the folder: %w", err)
 	}
-	return p, each(from, func(file string, info fs.FileInfo) error {
-		f, err := source.Open(file)
+	for _, file := range files {
+		part, err := copyBeside(p.root, source, file)
 		if err != nil {
-			return fmt.Errorf("read %s: %w", file, err)
-		}
-		defer f.Close()
-		part, err := write(p.root, file, f, info)
-		if err != nil {
-			return fmt.Errorf("write %s: %w", path.Join(to, file), err)
+			return p, fmt.Errorf("write %s: %w", path.Join(to, file), err)
 		}
 		p.parts = append(p.parts, [2]string{part, file})
-		return nil
-	})
+	}
+	return p, nil
+}
+
+func copyBeside(to, from *os.Root, file string) (part string, err error) {
+	f, err := from.Open(file)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	return write(to, file, f, info)
 }
 
 // put puts the files in their places.
@@ -176,16 +185,6 @@ func (p *prepared) forget() {
 	if p.root != nil {
 		_ = p.root.Close()
 	}
-}
-
-// place copies all files of a folder into another.
-func place(from, to string) error {
-	p, err := prepare(from, to)
-	defer p.forget()
-	if err != nil {
-		return err
-	}
-	return p.put()
 }
 
 // remove deletes files in a folder. What is gone, or is a folder, stays so.
@@ -211,11 +210,12 @@ func remove(dir string, files []string) error {
 }
 
 // Restore puts the files that were synced into a pod in their place, in a container that has those of its image. It returns their folders.
-func Restore(own string) (dirs []string, err error) {
-	s := newStore(own)
+func Restore(own string) (dirs []string, err error) { return newStore(own).restore() }
+
+func (s *store) restore() (dirs []string, err error) {
 	s.discard() // of somebody whose container has ended
 	for _, dir := range s.folders() {
-		if failed := s.restore(dir); failed != nil {
+		if failed := s.restoreIn(dir); failed != nil {
 			err = errors.Join(err, failed)
 			continue
 		}
@@ -224,14 +224,23 @@ func Restore(own string) (dirs []string, err error) {
 	return dirs, err
 }
 
-// restore puts the files of one folder in their place.
-func (s *store) restore(dir string) error {
-	if err := place(filepath.Join(s.kept, name(dir)), dir); err != nil {
-		return err
-	}
-	deleted, err := s.goneFrom(dir)
+// restoreIn does so in one folder. A volume outlasts the container: what is there now stays, as code may have written it.
+func (s *store) restoreIn(dir string) error {
+	kept := filepath.Join(s.kept, name(dir))
+	gone, err := s.goneFrom(dir)
 	if err != nil {
 		return err
 	}
-	return remove(dir, deleted)
+	mounted := s.mounted()
+	stays := func(file string) bool { return onVolume(filepath.Join(dir, file), mounted) }
+	files := slices.DeleteFunc(filesIn(kept), stays)
+	if err := makeWay(dir, files, func(file string) bool { return !stays(file) }); err != nil {
+		return err
+	}
+	code, err := prepare(kept, dir, files)
+	defer code.forget()
+	if err != nil {
+		return err
+	}
+	return errors.Join(code.put(), remove(dir, slices.DeleteFunc(slices.Collect(maps.Keys(gone)), stays)))
 }

@@ -6,55 +6,53 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 )
 
-// goneFrom are the files of a folder that were deleted, and have not come back. The image may have them: then the next container has to delete them
-// anew.
-func (s *store) goneFrom(dir string) (files []string, err error) {
+// goneFrom returns the files of a folder that were deleted, and have not come back. The image may have them: then the next container has to delete
+// them anew.
+func (s *store) goneFrom(dir string) (gone map[string]bool, err error) {
 	text, err := os.ReadFile(filepath.Join(s.gone, name(dir)))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return map[string]bool{}, nil
 	}
 	if err == nil {
-		err = json.Unmarshal(text, &files)
+		err = json.Unmarshal(text, &gone)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read which files were deleted in %s: %w", dir, err)
 	}
-	return files, nil
+	return gone, nil
 }
 
-// goneAfterApply are those once the files that were sent are applied.
-func (s *store) goneAfterApply() ([]string, error) {
-	files, err := s.goneFrom(s.dir)
+// goneAfterApply returns those once the files that were sent are applied.
+func (s *store) goneAfterApply() (map[string]bool, error) {
+	gone, err := s.goneFrom(s.dir)
 	if err != nil {
 		return nil, err
 	}
-	set := map[string]bool{}
-	for _, file := range slices.Concat(files, s.deleted) {
-		set[filepath.Clean(file)] = true
+	for _, file := range s.deleted {
+		gone[filepath.Clean(file)] = true
 	}
 	for _, file := range s.files {
-		delete(set, file)
+		delete(gone, file)
 	}
-	return slices.Sorted(maps.Keys(set)), nil
+	return gone, nil
 }
 
 // noteGone keeps which files are deleted.
 func (s *store) noteGone() error {
-	files, err := s.goneAfterApply()
+	gone, err := s.goneAfterApply()
 	if err != nil {
 		return err
 	}
-	return s.keepGone(s.dir, files)
+	return s.keepGone(s.dir, gone)
 }
 
-func (s *store) keepGone(dir string, files []string) error {
-	text, err := json.Marshal(files)
+func (s *store) keepGone(dir string, gone map[string]bool) error {
+	text, err := json.Marshal(gone)
 	if err != nil {
 		return fmt.Errorf("keep which files were deleted in %s: %w", dir, err)
 	}
@@ -81,7 +79,9 @@ func (s *store) dropCovered() error {
 		if err != nil {
 			return err
 		}
-		gone = slices.DeleteFunc(gone, func(file string) bool { return slices.Contains(same, file) })
+		for _, file := range same {
+			delete(gone, file)
+		}
 		if err := errors.Join(remove(filepath.Join(s.kept, name(dir)), same), s.keepGone(dir, gone)); err != nil {
 			return err
 		}

@@ -24,6 +24,24 @@ func (s *store) mayReplace() error {
 // escaped are bytes of a path as mountinfo has them: see proc_pid_mountinfo(5).
 var escaped = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
 
+// onVolume reports whether a file is there, on a mount: what is there outlasts the container.
+func onVolume(file string, mounted map[string]bool) bool {
+	dir, err := filepath.EvalSymlinks(filepath.Dir(file))
+	if err != nil {
+		return false
+	}
+	at := filepath.Join(dir, filepath.Base(file))
+	if _, err := os.Lstat(at); err != nil {
+		return false
+	}
+	for ; at != "/"; at = filepath.Dir(at) {
+		if mounted[at] {
+			return true
+		}
+	}
+	return false
+}
+
 // mounted are the places where something is mounted. Without the file that says it, none is known.
 func (s *store) mounted() map[string]bool {
 	text, _ := os.ReadFile(s.mounts)

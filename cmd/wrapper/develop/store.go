@@ -16,7 +16,7 @@ import (
 )
 
 // The pod's volume has two folders of files: next are those that were sent and not applied yet, and kept are those that were. In kept each folder of
-// the container has one, whose name is its path in base64. A third, gone, has a list for each: files that were deleted, and that the image may have.
+// the container has one, whose name is its path in base64. A third, gone, has a file for each, with what was deleted: the image may have it.
 // What is read or written below a folder goes through an os.Root: no link leads out of it.
 
 // store is where files wait, and stay.
@@ -192,6 +192,12 @@ func each(dir string, do func(file string, info fs.FileInfo) error) error {
 		}
 		return do(filepath.ToSlash(file), info)
 	})
+}
+
+// filesIn returns the files below a folder, which may be missing.
+func filesIn(dir string) (files []string) {
+	_ = each(dir, func(file string, _ fs.FileInfo) error { files = append(files, file); return nil }) // who writes there meets what is wrong
+	return files
 }
 
 // discard forgets files that were not applied.

@@ -62,7 +62,11 @@ func (w *wrapper) keepOrder(o inplace.Order) {
 // rejectUnconfirmedOrder ends a wrapper that waits by an order which the volume has not shown in all the time: nobody gave it. Its code was stopped,
 // so that is a failure. The next wrapper goes by the volume.
 func (w *wrapper) rejectUnconfirmedOrder() {
-	if w.Order == nil || w.child != 0 || w.draining || w.heldEnd != nil || w.over || w.awaitsStart() || time.Since(w.confirmedAt) < w.confirmWithin {
+	if w.Order == nil || w.child != 0 || w.draining || w.heldEnd != nil || w.over || w.awaitsStart() {
+		w.confirmedAt = time.Now() // nobody waits
+		return
+	}
+	if time.Since(w.confirmedAt) < w.confirmWithin {
 		return
 	}
 	madeUp := *w.Order

@@ -39,9 +39,8 @@ func isTerminal() bool {
 	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
 		return false
 	}
-	_, err = syscall.Getpgid(0)
-	name, linkErr := os.Readlink("/proc/self/fd/0")
-	return err == nil && linkErr == nil && (strings.HasPrefix(name, "/dev/pts/") || strings.HasPrefix(name, "/dev/tty") || name == "/dev/console")
+	name, err := os.Readlink("/proc/self/fd/0")
+	return err == nil && (strings.HasPrefix(name, "/dev/pts/") || strings.HasPrefix(name, "/dev/tty") || name == "/dev/console")
 }
 
 // isCharacterDevice reports whether a file is a terminal, or a device of another kind.

@@ -61,7 +61,11 @@ func Main(args []string) int {
 	flags.DurationVar(&w.patience, "patience", develop.Patience, "how long to wait for a developer who is silent")
 	w.beat.define(flags)
 	port := flags.Int("port", inplace.Port, "where to answer with reports")
-	if err := flags.Parse(args); err != nil || flags.NArg() == 0 {
+	if err := flags.Parse(args); err != nil { // which says it
+		return exitUsage
+	}
+	if flags.NArg() == 0 {
+		fmt.Fprintln(os.Stderr, "genericjob wrapper: there is no command to run: want it after --")
 		return exitUsage
 	}
 	w.command = flags.Args()
@@ -115,6 +119,9 @@ func (w *wrapper) loop() int {
 		w.nameStragglers()
 		w.rejectUnconfirmedOrder()
 		w.attendDeveloper()
+		if w.over { // nothing is heard any more, an order least of all
+			return w.exitCode
+		}
 		select {
 		case <-tick.C:
 		case <-w.stop.timer:
@@ -162,7 +169,7 @@ func (w *wrapper) hasYetToRun(o inplace.Order) bool {
 // start runs the command for an attempt. The wrapper first saves the attempt in its memory. It runs the command twice for one attempt only if a
 // developer asks for that.
 func (w *wrapper) start(o inplace.Order) {
-	if w.mustRunAgain {
+	if w.mustRunAgain && o.Attempt == w.Ran {
 		w.say("attempt %d begins again, as a developer has asked", o.Attempt)
 	}
 	w.Ran, w.Developed, w.mustRunAgain = o.Attempt, w.Developed || w.mustRunAgain, false

@@ -35,7 +35,7 @@ type wrapper struct {
 	startedAt         time.Time      // when this wrapper began
 
 	memory
-	confirmedAt    time.Time // when the volume last showed no less than what is obeyed
+	confirmedAt    time.Time // when the volume last showed no less than what is obeyed, or nobody waited by that
 	reachedAttempt int       // no code of an earlier attempt runs
 
 	child    int // 0: the command does not run

@@ -50,14 +50,16 @@ type unitTest struct{ folder, name string }
 
 // byTests find mutants that 50,000 lives do not meet. What such a mutant breaks takes too many rare things at once, or is no matter of the accounting.
 var byTests = map[string]unitTest{
-	"pods begin again beside one that the cache does not show":             {"controllers/jobs", "TestPodsBeginAgainOnlyWhenAllThatRunAreSeen"},
-	"a node's invention is waited for":                                     {"kernel/podstate", "TestALostContainerCountsOnce"},
-	"an end that is held is noted before it comes":                         {"kernel", "TestAnEndThatIsHeldCountsOnce"},
-	"a pod that has been told to stop is let go in a pause without a mark": {"kernel", "TestAPauseMarksPodsThatHaveBeenToldToStop"},
-	"a failure of an init container is marked as a disruption":             {"kernel/podstate", "TestWhoLacksAMark"},
-	"a gang that is given up leaves no trace of its pods":                  {"kernel", "TestAJobWhoseGroupIsGivenUpHasHadPods"},
-	"a pod outside its gang stays there for a helper that has failed":      {"kernel", "TestAPodOutsideItsGangIsStoppedUnlessItsOutcomeIsDecided"},
-	"a gang lacks a pod that is about to be made in it":                    {"kernel", "TestAGroupLacksNoPodThatIsAboutToBeMadeInIt"},
+	"pods begin again beside one that the cache does not show":               {"controllers/jobs", "TestPodsBeginAgainOnlyWhenAllThatRunAreSeen"},
+	"what ran on beside code that had ended takes its success away":          {"kernel/podstate", "TestWhatEndsAPodAfterItsMainContainer"},
+	"what an auxiliary replica takes along is counted when that is replaced": {"kernel", "TestWhoFailsWithAnAuxiliaryReplicaThatIsDisruptedIsExcused"},
+	"a node's invention is waited for":                                       {"kernel/podstate", "TestALostContainerCountsOnce"},
+	"an end that is held is noted before it comes":                           {"kernel", "TestAnEndThatIsHeldCountsOnce"},
+	"a pod that has been told to stop is let go in a pause without a mark":   {"kernel", "TestAPauseMarksPodsThatHaveBeenToldToStop"},
+	"a failure of an init container is marked as a disruption":               {"kernel/podstate", "TestWhoLacksAMark"},
+	"a gang that is given up leaves no trace of its pods":                    {"kernel", "TestAJobWhoseGroupIsGivenUpHasHadPods"},
+	"a pod outside its gang stays there for a helper that has failed":        {"kernel", "TestAPodOutsideItsGangIsStoppedUnlessItsOutcomeIsDecided"},
+	"a gang lacks a pod that is about to be made in it":                      {"kernel", "TestAGroupLacksNoPodThatIsAboutToBeMadeInIt"},
 }
 
 // fall runs the test with the mutant, and returns its name if it falls.

@@ -6,6 +6,7 @@ import shutil
 import sys
 from typing import TextIO
 
+from .errors import Error
 from .plain import plain
 from .status import Status
 
@@ -24,7 +25,13 @@ class Bar:
 
     def show(self, status: Status) -> None:
         """Shows a status, unless it looks like the last one."""
-        text = describe(self._title, status)
+        self._write(describe(self._title, status))
+
+    def tell(self, trouble: Error) -> None:
+        """Tells of trouble with the cluster, until there is a status again."""
+        self._write(f"{self._title}: asking again: {trouble}")
+
+    def _write(self, text: str) -> None:
         if self._out is None or text == self._last:
             return
         if self._in_place:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
+from .create import create
 from .errors import NotFound, Usage
 from .job import Job
 from .manifest import Kind, manifest
@@ -17,6 +18,8 @@ class Client:
 
     namespace:  default: that of the kubeconfig's context, or the one in which this program runs
     context:    of the kubeconfig; default: its current one, or the cluster in which this program runs
+
+    Raises Unreachable if there is neither.
     """
 
     def __init__(self, namespace: str | None = None, context: str | None = None) -> None:
@@ -54,26 +57,30 @@ class Client:
     ) -> Job:
         """Creates a job that runs a function, or a command of the image, in each worker.
 
-        function:          its source is sent, and nothing else: it imports and defines inside of it what it needs
+        function:          its source is sent, and nothing else: it imports and defines inside of it what it needs. What it returns is lost
         arguments:         what it is called with, by name: None, bool, numbers, str, and lists, tuples, dicts of them
         image:             what the workers run; for a function it needs python3
         name:              default: the function's, and six random characters
         kind:              PyTorchTrainingJob, TensorFlowTrainingJob or GenericJob
         command, args:     instead of a function, as in a pod. Default: the image's own
         workers:           default 1; of an elastic job: its least
-        gpus:              of NVIDIA, for each worker; others are `resources`
+        gpus:              of NVIDIA, for each worker. Default: none; others are `resources`
         nproc_per_node:    has torchrun start so many processes in each worker, or "gpu": as many as it has GPUs
         elastic:           the least and the most workers; torchrun starts them. Job.scale says how many
         env:               environment variables; $(rank), $(index) and other variables of GenericJob's have their values
         resources:         as in a pod: {"requests": {"cpu": "2"}, "limits": {"memory": "8Gi"}}
         volumes:           PersistentVolumeClaims by the folder where they are mounted: {"/data": "my-claim"}
         labels:            of the job, as in {"kueue.x-k8s.io/queue-name": "team"}
-        backoff_limit:     restarts that all workers share. Default: 3; of a GenericJob: 0
-        deadline_seconds:  the time that the job may run. Default: no limit
+        backoff_limit:     the number of restarts that all workers share. Default: 3 of a PyTorchTrainingJob, 0 of the other kinds
+        deadline_seconds:  how long the job may run, without pauses. Default: no limit
         failure_rules:     the rules of its failurePolicy, as in a manifest: {"match": {"exitCodes": [3]}, "action": "Fail"}
-        node_lost_seconds: how long workers wait for a node that does not answer, before they are replaced. Default: the operator's
+        node_lost_seconds: how long workers wait for a node that does not answer, before they are replaced. Default: the operator's, which
+                           is 5 minutes unless its admin says otherwise
         avoid_nodes:       keeps new pods off nodes on which the job fails, as in a manifest: {"after": 2, "within": "24h"}. {} is enough
-        ttl_seconds:       how long it is kept when it is over. Default: until it is deleted
+        ttl_seconds:       how long the job is kept once it is over. Default: until somebody deletes it
+
+        Returns the job at once: wait() waits. Raises Usage, or NotSendable of a function, before anything is sent, and then what create()
+        raises.
         """
         return self.create(
             manifest(
@@ -102,16 +109,22 @@ class Client:
         )
 
     def create(self, manifest: Mapping[str, Any]) -> Job:
-        """Creates a job from a manifest: of your own, or one of `genericjob.manifest` that you have edited."""
+        """Creates a job from a manifest: of your own, or one of `genericjob.manifest` that you have edited.
+
+        A cluster that does not answer is asked again, for ten seconds. The job is created once: where an answer was lost, the next may be
+        that its name is taken, which is a success only if this call has taken it.
+
+        Raises Usage for a kind that this package does not know, Refused in the apiserver's words (as status 409: the name is taken),
+        NotInstalled, and Unreachable, after which the job may be there.
+        """
         kind = manifest.get("kind")
         if kind not in PLURALS:
             raise Usage(f"the manifest's kind is {kind!r}: want one of {', '.join(PLURALS)}")
         _check_policies(manifest)
-        query = {"fieldManager": "genericjob-python", "fieldValidation": "Strict"}
-        return Job(self._api, self._api.call("POST", self._api.jobs(kind), dict(manifest), query))
+        return Job(self._api, create(self._api, kind, manifest))
 
     def job(self, name: str, kind: Kind | None = None) -> Job:
-        """Finds a job. Without a kind that of any kind, training jobs before the GenericJobs that they own."""
+        """Finds a job. Without a kind that of any kind, training jobs before the GenericJobs that they own. Raises NotFound."""
         for k in PLURALS if kind is None else [kind]:
             try:
                 return Job(self._api, self._api.call("GET", self._api.jobs(k, name)))

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Error(Exception):
-    """All errors of this package. `code` is for sys.exit: that of `kubectl gj`."""
+    """All errors of this package are such. `code` is for sys.exit: that of `kubectl gj`."""
 
     code: ClassVar[int] = 4
 
@@ -20,7 +20,14 @@ class Error(Exception):
 
 
 class Unreachable(Error):
-    """The cluster cannot be reached."""
+    """The cluster cannot be reached, or what answers is no apiserver.
+
+    `lasts` says that it is no use to ask again, as where its certificate is not accepted.
+    """
+
+    def __init__(self, message: str, lasts: bool = False) -> None:
+        super().__init__(message)
+        self.lasts = lasts
 
 
 class Refused(Error):

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import threading
 from collections.abc import Iterator
 from datetime import datetime
 from typing import TextIO
 
 from . import pods
-from .errors import Error, NotFound
+from .errors import Error, NotFound, Refused
+from .lines import GONE, NO_LOG, REPEATS, Moment, cut_gone, cut_time
 from .objects import Object
+from .patience import Patience, may_pass
 from .wire import Api
 
 _REATTACH = 1.0
@@ -20,28 +21,18 @@ _LAG = 5.0
 """Seconds after which a kubelet tells of a container's end at the latest, though the job is over."""
 _HELD = 30.0
 """Seconds after which containers end whose wrapper waits for an order, though the job is over."""
+LOG_SECONDS = 10.0
+"""Seconds for which a log is asked for that is not followed: its node may be lost."""
 _QUIET = 300.0
 """Seconds after which a stream that says nothing is opened anew: nobody would notice that it is dead."""
 
 _WRAPPED = "genericjob-wrapper"
 """The volume of pods in which a wrapper runs the code, which may hold a container when its code has ended."""
 
-_REPEATS = re.compile(r"genericjob wrapper: attempt \d+ had ended with exit code \d+\. The end of what it said:")
-"""The line with which a wrapper begins to repeat what the container before has said. Nothing else follows."""
 
-_GONE = re.compile(
-    r"unable to retrieve container logs for [a-z0-9-]+://[0-9a-f]+"
-    r'|failed to try resolving symlinks in path "/[^"]+\.log": lstat /.+: no such file or directory'
-    r'|failed to open log file "/[^"]+\.log": open /.+: no such file or directory'
-)
-"""The words with which a kubelet ends its answer that no longer has the log. They are none of the code's."""
-
-_NO_LOG = "its node no longer has this log: what was said last may be missing"
-
-_STAMP = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d) ?(.*)", re.DOTALL)
-
-Moment = tuple[float, str]
-"""Seconds, and a fraction of nine digits, which a float would not hold."""
+def _is_denied(error: Error) -> bool:
+    """Says whether the apiserver does not know who asks, or refuses all logs to him. Other refusals pass, or are of one log alone."""
+    return isinstance(error, Refused) and error.status in (401, 403)
 
 
 class Printer:
@@ -55,6 +46,7 @@ class Printer:
         self._width = 0
         self._streams: dict[str, Stream] = {}
         self._looked = False
+        self._refused: Error | None = None
 
     def measure(self, replicas: list[Object]) -> None:
         """Makes all names equally wide."""
@@ -66,19 +58,36 @@ class Printer:
             self._out.write(f"{'[' + pods.replica(pod) + ']':<{self._width + 2}} {words}\n")
             self._out.flush()
 
-    def print(self, pod: Object) -> None:
-        """Prints a log as it is."""
+    def print(self, replicas: list[Object]) -> None:
+        """Prints logs as they are. Of one that cannot be read it says so, and goes on; it raises that if there is no other."""
+        self.measure(replicas)
+        problems: list[Error] = []
+        for pod in replicas:
+            try:
+                self._print(pod)
+            except Error as e:
+                if _is_denied(e):
+                    raise
+                with contextlib.suppress(Refused):  # which is an answer; Unreachable is raised: the cluster is away, and not a node
+                    self.look(pod)
+                self.say(pod, f"its log cannot be read{', its node may be lost' if may_pass(e) else ''}: {e}")
+                problems.append(e)
+        if problems and len(problems) == len(replicas):
+            raise problems[0]
+
+    def _print(self, pod: Object) -> None:
         container = pods.main_container(pod)
         if pods.state(pod, container) == "waiting":
             self.say(pod, "has not started: see why()")
             return
-        text = self._api.text("GET", self._path(pod), query={"container": container, **self._tail})
+        text = self._api.within(LOG_SECONDS).text(self._path(pod), {"container": container, **self._tail})
         lines, gone = cut_gone(text)
-        for line in [*lines, _NO_LOG] if gone else lines:
+        for line in [*lines, NO_LOG] if gone else lines:
             self.say(pod, line)
 
     def follow(self, replicas: list[Object]) -> None:
         """Begins to print the logs of pods, as they come, if that is not done already, and goes on where a container was restarted."""
+        self.check()
         for pod in replicas:
             container = pods.main_container(pod)
             if pods.state(pod, container) == "waiting":
@@ -90,6 +99,15 @@ class Printer:
             else:
                 stream.restarted(pods.restarts(pod, container))
         self._looked = True
+
+    def refuse(self, error: Error) -> None:
+        """Notes what keeps a log from being read, whatever is waited for."""
+        self._refused = self._refused or error
+
+    def check(self) -> None:
+        """Raises what refuse() has noted, if there is anything."""
+        if self._refused is not None:
+            raise self._refused
 
     def unended(self, replicas: list[Object]) -> list[Object]:
         """The pods whose logs are printed and that have not ended."""
@@ -105,11 +123,14 @@ class Printer:
                 self.say(pod, "still runs, though the job is over")
         for stream in self._streams.values():
             stream.join()
+        self.check()
 
     def stop(self) -> None:
-        """Stops all streams."""
+        """Stops all streams, also those that wait for the cluster."""
         for stream in self._streams.values():
             stream.stop()
+        if self._api.patience is not None:
+            self._api.patience.end()
 
     def _path(self, pod: Object) -> str:
         return self._api.pods(pod["metadata"]["name"], "log")
@@ -129,21 +150,19 @@ class Printer:
         for line in self._api.lines(self._path(pod), query, _QUIET):
             if gone:
                 yield None, gone
-            gone = line if _GONE.fullmatch(line.rstrip()) else ""
+            gone = line if GONE.fullmatch(line.rstrip()) else ""
             at, words = cut_time(line)
             if not gone and (at is None or last is None or at > last):
                 yield at, words
         if gone:
-            raise Error(_NO_LOG)
+            raise Error(NO_LOG)
 
     def look(self, pod: Object) -> Object | None:
-        """The pod as it is now, or as it was if the cluster does not answer; None if it is gone, or is another one by now."""
+        """The pod as it is now; None if it is gone, or is another one by now."""
         try:
             now = self._api.call("GET", self._api.pods(pod["metadata"]["name"]))
         except NotFound:
             return None
-        except Error:
-            return pod
         return now if now["metadata"]["uid"] == pod["metadata"]["uid"] else None
 
 
@@ -203,7 +222,18 @@ class Stream:
             return self._ended
 
     def _run(self, again: bool) -> None:
-        """Prints to the end. A stream that breaks before is opened where it broke; once the container has ended, a last time."""
+        ended = False
+        try:
+            ended = self._read_on(again)
+        except Error as e:  # one that lasts
+            self._printer.refuse(e)
+        if not ended:
+            with self._lock:
+                self._ended = True
+
+    def _read_on(self, again: bool) -> bool:
+        """Prints to the end, and says whether it came to that. A stream that breaks before is opened where it broke; once the container
+        has ended, a last time."""
         over = -1  # the restart of which the end was seen
         while not self._stopped.is_set():
             problem = self._print(again)
@@ -219,10 +249,9 @@ class Stream:
                 if self._end(times):
                     if problem:
                         self._printer.say(self._pod, problem)
-                    return
+                    return True
             self._stopped.wait(_REATTACH)
-        with self._lock:
-            self._ended = True
+        return False
 
     def _print(self, again: bool) -> str:
         """Prints what is new, and returns what went wrong. A connection that breaks takes nothing away of what was printed.
@@ -236,12 +265,14 @@ class Stream:
                 if again:
                     self._print_previous()
                     again = False
-                if self._last is not None and _REPEATS.fullmatch(words.rstrip()):
+                if self._last is not None and REPEATS.fullmatch(words.rstrip()):
                     break
                 self._say(at, words)
         except NotFound:
             return ""
         except Error as e:
+            if _is_denied(e):
+                raise
             problem = str(e)
         if again:
             self._print_previous()
@@ -249,10 +280,14 @@ class Stream:
 
     def _print_previous(self) -> None:
         """Where there was no restart, and where a kubelet has thrown it away, there is nothing before."""
-        with contextlib.suppress(Error):
+
+        def read() -> None:
             since = max(self._last or self._from, self._from)
             for at, words in self._printer.lines(self._pod, self.container, since, follow=False, previous=True):
                 self._say(at, words)
+
+        with contextlib.suppress(Error):
+            Patience(LOG_SECONDS).keep_trying(read)
 
     def _say(self, at: Moment | None, words: str) -> None:
         if self._stopped.is_set() or (at is not None and self._last is not None and at <= self._last):
@@ -261,7 +296,7 @@ class Stream:
         self._last = at or self._last
 
 
-def patience(left: list[Object]) -> float:
+def seconds_to_end(left: list[Object]) -> float:
     """Seconds to wait for the ends of pods of a job that is over."""
     longest = _LAG
     for pod in left:
@@ -271,20 +306,3 @@ def patience(left: list[Object]) -> float:
         if grace is not None:
             longest = max(longest, _LAG + min(grace, _HELD))
     return longest
-
-
-def cut_gone(text: str) -> tuple[list[str], bool]:
-    """The lines of a log, and whether the node no longer has it, or the end of it."""
-    lines = text.splitlines()
-    gone = bool(lines) and _GONE.fullmatch(lines[-1]) is not None
-    return lines[: len(lines) - gone], gone
-
-
-def cut_time(line: str) -> tuple[Moment | None, str]:
-    """Reads the time that a line begins with, and what follows it."""
-    match = _STAMP.match(line)
-    if match is None:
-        return None, line  # a kubelet's own words
-    seconds, fraction, zone, words = match.groups()
-    at = datetime.fromisoformat(seconds + zone.replace("Z", "+00:00"))
-    return (at.timestamp(), (fraction or "").ljust(9, "0")), words

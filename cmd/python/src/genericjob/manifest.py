@@ -44,44 +44,53 @@ def manifest(
     ttl_seconds: int | None = None,
 ) -> Object:
     """The manifest that `Client.submit` sends, which says what the arguments mean."""
-    if kind not in PLURALS:
-        raise Usage(f"kind is {kind!r}: want one of {', '.join(PLURALS)}")
-    if kind != "PyTorchTrainingJob" and (elastic is not None or nproc_per_node is not None):
-        raise Usage(f"elastic and nproc_per_node are torchrun's, and a {kind} has none: leave them out")
+    _check(kind, torchrun=elastic is not None or nproc_per_node is not None)
     if workers is None:
         workers = elastic[0] if elastic else 1
-    torchrun = elastic is not None or nproc_per_node is not None
     what = _what_runs(function, arguments, command, args)
-    container: Object = {
-        "name": _TRAINING_CONTAINER[kind],
-        "image": image,
-        **(_under_torchrun(what) if torchrun else what),
-    }
+    torchrun = _torchrun(nproc_per_node, elastic, workers, no_python="command" in what)
+    container: Object = {"name": _TRAINING_CONTAINER[kind], "image": image, **(_under_torchrun(what) if torchrun else what)}
     container.update(_environment(env, _with_gpus(resources, gpus), volumes))
-    pod: Object = {"containers": [container]}
-    if volumes:
-        pod["volumes"] = [
-            {"name": f"volume-{i}", "persistentVolumeClaim": {"claimName": claim}} for i, claim in enumerate(volumes.values())
-        ]
-    replicas: Object = {"type": _REPLICA_TYPE, "template": {"spec": pod}}
+    replicas: Object = {"type": _REPLICA_TYPE, "template": {"spec": _pod(container, volumes)}}
     if elastic is None:
         replicas["replicas"] = workers
-    spec: Object = {"replicaSpecs": [replicas]}
-    policy = _policy(backoff_limit, deadline_seconds, node_lost_seconds, avoid_nodes, ttl_seconds)
-    if failure_rules is not None:
-        policy["failurePolicy"] = {"rules": [dict(rule) for rule in failure_rules]}
-    if kind == "GenericJob":
-        spec.update({"service": {}, **policy})
-    elif policy:
-        spec["runPolicy"] = policy
     if kind == "TensorFlowTrainingJob" and backoff_limit:
         replicas["restartPolicy"] = "OnFailure"  # its default is Never
-    if torchrun:
-        spec.update(_torchrun(nproc_per_node, elastic, workers, no_python="command" in what))
+    policy = _policy(
+        backoff_limit=backoff_limit,
+        deadline_seconds=deadline_seconds,
+        failure_rules=failure_rules,
+        node_lost_seconds=node_lost_seconds,
+        avoid_nodes=avoid_nodes,
+        ttl_seconds=ttl_seconds,
+    )
+    spec = {"replicaSpecs": [replicas], **_in_its_place(kind, policy), **torchrun}
     metadata: Object = {"name": name or f"{source.name_of(function)[:40]}-{secrets.token_hex(3)}"}
     if labels:
         metadata["labels"] = dict(labels)
     return {"apiVersion": f"{GROUP}/{VERSION}", "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def _check(kind: str, torchrun: bool) -> None:
+    if kind not in PLURALS:
+        raise Usage(f"kind is {kind!r}: want one of {', '.join(PLURALS)}")
+    if kind != "PyTorchTrainingJob" and torchrun:
+        raise Usage(f"elastic and nproc_per_node are torchrun's, and a {kind} has none: leave them out")
+
+
+def _pod(container: Object, volumes: Mapping[str, str] | None) -> Object:
+    pod: Object = {"containers": [container]}
+    if volumes:
+        claims = enumerate(volumes.values())
+        pod["volumes"] = [{"name": f"volume-{i}", "persistentVolumeClaim": {"claimName": claim}} for i, claim in claims]
+    return pod
+
+
+def _in_its_place(kind: str, policy: Object) -> Object:
+    """The fields of a policy, where a kind has them."""
+    if kind == "GenericJob":
+        return {"service": {}, **policy}
+    return {"runPolicy": policy} if policy else {}
 
 
 _What = dict[str, list[str]]
@@ -115,6 +124,9 @@ def _under_torchrun(what: _What) -> _What:
 
 
 def _torchrun(nproc_per_node: int | str | None, elastic: tuple[int, int] | None, workers: int, no_python: bool) -> Object:
+    """What has torchrun start the processes; nothing if nobody asks for it."""
+    if elastic is None and nproc_per_node is None:
+        return {}
     config: Object = {"enabled": True}
     if nproc_per_node is not None:
         config["procPerNode"] = str(nproc_per_node)
@@ -147,8 +159,10 @@ def _environment(env: Mapping[str, str] | None, resources: dict[str, dict[str, s
 
 
 def _policy(
+    *,
     backoff_limit: int | None,
     deadline_seconds: int | None,
+    failure_rules: Sequence[Mapping[str, Any]] | None,
     node_lost_seconds: int | None,
     avoid_nodes: Mapping[str, Any] | None,
     ttl_seconds: int | None,
@@ -157,6 +171,7 @@ def _policy(
     fields = {
         "backoffLimit": backoff_limit,
         "activeDeadlineSeconds": deadline_seconds,
+        "failurePolicy": None if failure_rules is None else {"rules": [dict(rule) for rule in failure_rules]},
         "nodeLost": None if node_lost_seconds is None else {"afterSeconds": node_lost_seconds},
         "avoidNodes": None if avoid_nodes is None else dict(avoid_nodes),
         "ttlSecondsAfterFinished": ttl_seconds,

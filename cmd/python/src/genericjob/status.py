@@ -38,7 +38,13 @@ _TOLD_TO_END = 143
 
 @dataclass(frozen=True)
 class Condition:
-    """One observation of a job."""
+    """One observation of a job.
+
+    type:    as in Running, Blocked or Failed
+    holds:   whether it is so now
+    reason:  one word of the API, as in DeadlineExceeded
+    message: a sentence for people
+    """
 
     type: str
     holds: bool
@@ -48,7 +54,20 @@ class Condition:
 
 @dataclass(frozen=True)
 class Failure:
-    """How a replica failed, once. What is not known is empty or None."""
+    """How a replica failed, once. What is not known is empty or None.
+
+    pod, container: whose exit it was
+    exit_code:      of the container; by_launcher: a launcher such as torchrun tells how its process ended, in message
+    reason:         the kubelet's word, as in Error, OOMKilled or Evicted
+    message:        the end of what was said last, of 256 bytes at most
+    time:           when the code ended, by the clock of its node
+    process_rank:   as the framework counts, which need not be the replica's rank
+    exception:      the type and text of the exception that ended the code, as in "ValueError: x"
+    frame:          the last place of your own code in the traceback, as in "/train.py:12, in main"
+    follows:        by which words it follows from the end of another replica; empty for what may be a cause
+    cause:          its kind: Exception, OutOfMemory, DeviceOutOfMemory, Hardware, Network, Storage, Timeout, Hang, Config, NotANumber,
+                    Teardown or Unknown
+    """
 
     pod: str
     container: str = ""
@@ -94,7 +113,14 @@ class Failure:
 
 @dataclass(frozen=True)
 class FirstFailure:
-    """The failure that others followed from, as far as the operator knows."""
+    """The failure that others followed from, as far as the operator knows.
+
+    failure:  how the replica failed
+    summary:  that in a sentence, and how sure it is
+    others:   how many other replicas have failed since, until the next start
+    or_else:  pods that may have failed first as well
+    probable: nothing proves that this one is the cause
+    """
 
     failure: Failure
     summary: str = ""
@@ -107,9 +133,10 @@ class FirstFailure:
 class Time:
     """What the time of a job was spent on, in seconds: each second has one cause, and the parts add up to total.
 
-    They are those of the intervals that are over; cause is what it is spent on since a time, until the job is over.
+    The parts are those of the intervals that are over: queued, starting, productive, paused and the values of lost.
 
     lost:       by what began the loss: restart, hang, disruption or node
+    cause:      what time is spent on since `since`; empty and None once the job is over
     recomputed: of productive, what went into steps that had been done before; at least so much, if recomputed_at_least
     goodput:    the share that was productive, less what was recomputed, when the status was written; None before the first second
     basis:      steps, heartbeat or running: what shows that replicas which run also train
@@ -180,18 +207,20 @@ class History:
 class Status:
     """What the operator says of a job.
 
-    phase:        Pending, Running, Paused, Resuming, Succeeded, Failed or Unknown; empty until it has seen the job
-    running:      the replicas that run, of those that have not finished, as in "2/3"
-    replicas:     the number of replicas by phase: creating, pending, running, succeeded, failed, unknown, deleted
-    restarts:     those that a limit counted
-    disruptions:  replicas that something outside the job ended; excepted: restarts excepted by rules
-    first_failure: the failure that others followed from: of the last restart that was counted, or of the job's end
-    failures:     the last five failures of replicas, the newest last
-    step, loss:   the last that the code told; the loss as it wrote it
-    time:         what the job's time was spent on; None if nobody has kept that
-    history:      what came between its work, and what that cost
-    is_current:   it answers to the job's spec as it is now
-    is_unstarted: no code has started, so that templates may be edited without a pause
+    phase:         Pending, Running, Paused, Resuming, Succeeded, Failed or Unknown; empty until the operator has seen the job
+    running:       the replicas that run, of those that have not finished, as in "2/3"
+    replicas:      the number of replicas by phase: creating, pending, running, succeeded, failed, unknown, deleted
+    restarts:      how many a limit counted; excepted: how many rules excepted from that
+    disruptions:   how often something outside the job ended replicas
+    conditions:    all that were observed; `condition(type)` finds one
+    failures:      the last five failures of replicas, the newest last
+    first_failure: the failure that others followed from: of the last restart that was counted, or of the job's end. None without one
+    started:       when the operator began with the job; completed: when it was over. None before that
+    is_current:    it answers to the job's spec as it is now
+    is_unstarted:  no code has started, so that templates may be edited without a pause
+    step, loss:    the last that the code told, None and "" without; the loss as the code wrote it
+    time:          what the job's time was spent on; None if nobody has kept that
+    history:       what came between its work, and what that cost
     """
 
     phase: str
@@ -316,13 +345,13 @@ def _first(f: Object) -> FirstFailure:
 
 
 def time_of(text: Any) -> datetime | None:  # noqa: ANN401 (of JSON)
-    """A time as the API writes it."""
+    """A time as the API writes it, with its zone; None for none."""
     return datetime.fromisoformat(text.replace("Z", "+00:00")) if text else None
 
 
 @dataclass(frozen=True)
 class Warned:
-    """What Kubernetes warns of about a pod that has a node and does not start there."""
+    """What Kubernetes warns of about a pod that has a node and does not start there: reason and message are those of its last event."""
 
     pod: str
     reason: str

@@ -8,7 +8,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+import re
+import ssl
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
 from urllib.parse import urlencode
 
 import kubernetes.client
@@ -17,6 +20,7 @@ import urllib3
 
 from .errors import Error, NotFound, NotInstalled, Refused, Unreachable
 from .objects import Object
+from .patience import Patience
 
 GROUP, VERSION = "batch.tensorstack.dev", "v1beta1"
 PLURALS = {
@@ -31,15 +35,29 @@ PLURALS = {
 CALL_TIMEOUT = 30.0
 """Seconds that one call may take."""
 
+T = TypeVar("T")
+
+_OBJECT = re.compile(r"^<\S+ object at 0x[0-9a-f]+>: ")
+"""What urllib3 begins with, which is another one each time."""
+
 _NAMESPACE_FILE = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
 
 class Api:
-    """One namespace of a cluster."""
+    """One namespace of a cluster. With patience it reads again what may pass; what it writes, it writes once."""
 
-    def __init__(self, client: kubernetes.client.ApiClient, namespace: str) -> None:
+    def __init__(self, client: kubernetes.client.ApiClient, namespace: str, patience: Patience | None = None) -> None:
         self._client = client
         self.namespace = namespace
+        self.patience = patience
+
+    def patient(self, patience: Patience) -> Api:
+        """The same namespace, for a call that waits."""
+        return Api(self._client, self.namespace, patience)
+
+    def within(self, seconds: float) -> Api:
+        """The same namespace, where a read is tried again for so many seconds at most, and for no longer than its caller waits."""
+        return self.patient((self.patience or Patience()).until(seconds))
 
     def jobs(self, kind: str, name: str = "", subresource: str = "") -> str:
         """The path of jobs of a kind, or of one, or of a subresource of it."""
@@ -63,25 +81,27 @@ class Api:
         query: Mapping[str, object] | None = None,
         content: str = "application/json",
     ) -> Object:
-        """Makes one call and returns the object that answers it."""
-        answer: Object = json.loads(self.text(method, path, body, query, content))
-        return answer
+        """Makes one call and returns the object that answers it, a list of objects among them."""
 
-    def text(
-        self,
-        method: str,
-        path: str,
-        body: Object | None = None,
-        query: Mapping[str, object] | None = None,
-        content: str = "application/json",
-    ) -> str:
-        """Makes one call and returns its answer as it is."""
+        def once() -> Object:
+            return _parsed(path, self._once(method, path, body, query, content))
+
+        return self._ask(once) if method == "GET" else once()
+
+    def text(self, path: str, query: Mapping[str, object]) -> str:
+        """Reads an answer as it is, as of a log."""
+        return self._ask(lambda: self._once("GET", path, None, query, ""))
+
+    def _ask(self, once: Callable[[], T]) -> T:
+        return once() if self.patience is None else self.patience.keep_trying(once)
+
+    def _once(self, method: str, path: str, body: Object | None, query: Mapping[str, object] | None, content: str) -> str:
         data = None if body is None else json.dumps(body).encode()
         with self._request(method, path, data, query, content, quiet=CALL_TIMEOUT) as response:
             return response.data.decode("utf-8", "replace")
 
     def lines(self, path: str, query: Mapping[str, object], quiet: float) -> Iterator[str]:
-        """Yields the lines of an answer as they come. One that says nothing for `quiet` seconds is broken."""
+        """Yields the lines of an answer as they come. One that says nothing for `quiet` seconds is broken, and Unreachable is raised."""
         with self._request("GET", path, None, query, "", quiet=quiet) as response:
             rest = b""
             for chunk in response.stream(2**16):
@@ -90,6 +110,12 @@ class Api:
                     yield line.decode("utf-8", "replace")
             if rest:
                 yield rest.decode("utf-8", "replace")
+
+    def _retries(self, method: str) -> urllib3.Retry:
+        """A connection that breaks may have brought a call: what it asks for is done once. What has an answer, whatever it is, is over."""
+        again = 0 if self.patience else 2
+        read = again if method == "GET" else 0
+        return urllib3.Retry(again, read=read, redirect=0, status=0, backoff_factor=0.2, respect_retry_after_header=False)
 
     @contextlib.contextmanager
     def _request(
@@ -100,6 +126,7 @@ class Api:
         for setting in configuration.auth_settings().values():
             if setting["in"] == "header" and setting["value"]:
                 headers[setting["key"]] = setting["value"]
+        patience = self.patience or Patience()
         with _reachable(path):
             response = self._client.rest_client.pool_manager.request(
                 method,
@@ -107,8 +134,8 @@ class Api:
                 body=data,
                 headers=headers,
                 preload_content=False,
-                timeout=urllib3.Timeout(connect=10, read=quiet),
-                retries=urllib3.Retry(2, redirect=0, status=0, backoff_factor=0.2),
+                timeout=urllib3.Timeout(connect=patience.bound(10), read=patience.bound(quiet)),
+                retries=self._retries(method),
             )
             try:
                 if response.status >= 400:
@@ -118,24 +145,42 @@ class Api:
                 response.close()
 
 
+def as_object(text: str) -> Object:
+    """The object that stands in a text; an empty one if none does."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _parsed(path: str, text: str) -> Object:
+    """The object that answers a call. All that an apiserver answers with has a kind; what has none is a login page, for example."""
+    answer = as_object(text)
+    if not isinstance(answer.get("kind"), str):
+        raise Unreachable(f"what answers for {path} is no apiserver: an object with a kind is wanted, and found was {text[:100]!r}")
+    return answer
+
+
 @contextlib.contextmanager
 def _reachable(path: str) -> Iterator[None]:
     try:
         yield
     except (urllib3.exceptions.HTTPError, OSError) as e:
-        raise Unreachable(f"the cluster cannot be reached for {path}: {e}") from e
+        reason = getattr(e, "reason", None) or e
+        # That of an apiserver whose certificate is not accepted, which asking again does not change.
+        lasts = any(isinstance(cause, ssl.SSLCertVerificationError) for cause in (reason, *reason.args))
+        raise Unreachable(f"the cluster cannot be reached for {path}: {_OBJECT.sub('', str(reason))}", lasts) from e
 
 
 def _refusal(status: int, text: str, path: str) -> Error:
     """What an answer means that is none. The apiserver names what it does not find, and the kinds that it lacks not even that."""
-    try:
-        answer: Object = json.loads(text)
-    except ValueError:
-        answer = {}
-    message = answer.get("message") or text.strip() or f"HTTP {status}"
+    answer = as_object(text)
+    message = str(answer.get("message") or text.strip() or f"HTTP {status}")
     if status != 404:
         return Refused(message, status)
-    if (answer.get("details") or {}).get("name"):
+    details = answer.get("details")
+    if isinstance(details, dict) and details.get("name"):
         return NotFound(message)
     if path.startswith(f"/apis/{GROUP}/"):
         return NotInstalled(
@@ -143,11 +188,6 @@ def _refusal(status: int, text: str, path: str) -> Error:
             "Ask who runs it to install the operator: https://github.com/genericjob/genericjob#install"
         )
     return NotFound(message)
-
-
-def may_pass(error: Error) -> bool:
-    """Says whether asking again later may help."""
-    return isinstance(error, Unreachable) or (isinstance(error, Refused) and error.status in (408, 429, 500, 502, 503, 504))
 
 
 def connect(namespace: str | None, context: str | None) -> Api:

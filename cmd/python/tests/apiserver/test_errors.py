@@ -86,7 +86,7 @@ def test_a_wait_survives(client: genericjob.Client, kubelet: Kubelet, faults: Fa
             kubelet.end(pods[0], 0)
         through.wait(PATIENCE, progress=False, until=goal)
     faults.next = [fault, fault]
-    for _ in follow(through._api, through._api.pods(), {}, None, every=1):
+    for _ in follow(through._api, through._api.pods(), {}, every=1):
         if not faults.next:
             break
 

@@ -53,7 +53,11 @@ def test_a_job_succeeds(client: genericjob.Client, kubelet: Kubelet, wishes: dic
     done = job.wait(PATIENCE)
     assert done.is_over
     assert done.completed is not None
-    assert capsys.readouterr().out.splitlines()[-1].startswith(f"{job.kind}/{job.name} [####################] Succeeded")
+    told = capsys.readouterr().out.splitlines()[-1]
+    assert told.startswith(f"{job.kind}/{job.name} [##########")
+    whole = "elastic" in wishes or "[####################] " in told  # an elastic job has succeeded when its first worker has
+    assert whole, told
+    assert "] Succeeded" in told
     assert "It has succeeded" in job.why()
     with pytest.raises(genericjob.JobOver, match="is over: its phase is Succeeded"):
         job.pause()
@@ -140,6 +144,22 @@ def test_an_elastic_job_is_scaled(client: genericjob.Client, kubelet: Kubelet) -
     kubelet.pods(job, 2)
 
 
+def test_a_scale_is_tried_again_if_the_job_changes_at_that_moment(
+    client: genericjob.Client, kubelet: Kubelet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = client.submit(image=IMAGE, kind="GenericJob")
+    had = job.manifest()
+    kubelet.run(job, 1)
+    look, looks = job.manifest, iter([had])
+    monkeypatch.setattr(job, "manifest", lambda: next(looks, None) or look())
+    job.scale(2)
+    kubelet.pods(job, 2)
+    monkeypatch.setattr(job, "manifest", lambda: had)
+    with pytest.raises(genericjob.Refused, match="the object has been modified") as caught:
+        job.scale(3)
+    assert caught.value.status == 409
+
+
 def test_what_can_be_scaled(client: genericjob.Client, kubelet: Kubelet) -> None:
     job = client.submit(image=IMAGE, kind="GenericJob", workers=1)
     job.scale(2)
@@ -165,9 +185,12 @@ def test_a_pause(client: genericjob.Client, kubelet: Kubelet, kind: genericjob.K
     assert job.wait(PATIENCE, progress=False).restarts == 0
 
 
-def test_a_deleted_job_is_not_waited_for(client: genericjob.Client, kubelet: Kubelet) -> None:
+def test_a_job_that_is_deleted_is_neither_waited_for_nor_taken_for_another(
+    client: genericjob.Client, kubelet: Kubelet, monkeypatch: pytest.MonkeyPatch
+) -> None:
     job = client.submit(image=IMAGE, kind="GenericJob", name="gone")
     kubelet.pods(job, 1)
+    had = job.manifest()
     threading.Timer(0.5, job.delete).start()
     with pytest.raises(genericjob.NotFound, match=r"GenericJob .*/gone was deleted"):
         job.wait(PATIENCE, progress=False)
@@ -179,6 +202,13 @@ def test_a_deleted_job_is_not_waited_for(client: genericjob.Client, kubelet: Kub
             ask()
     with pytest.raises(genericjob.Refused, match="UID"):
         job.delete()
+    other = client.job("gone").manifest()["spec"]
+    look, looks = job.manifest, iter([had, None] * 3)
+    monkeypatch.setattr(job, "manifest", lambda: next(looks) or look())  # it is created again between a look at it and the change
+    for change in (job.pause, job.resume, lambda: job.scale(2)):
+        with pytest.raises(genericjob.NotFound, match="was deleted, and created again"):
+            change()
+    assert client.job("gone").manifest()["spec"] == other
     assert client.job("gone").uid != job.uid
 
 
