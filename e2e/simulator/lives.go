@@ -22,7 +22,7 @@ type lived struct {
 	alone    map[string]time.Duration // of replicas, by type, rank and attempt
 	together map[int32]time.Duration  // in which enough replicas ran, by job attempt
 	need     map[int32]int            // how many are enough: the fewest that were in the attempt
-	unknown  map[int32]bool           // job attempts in which code has ended at a time that no kubelet tells
+	unknown  map[int32]bool           // job attempts in which nobody tells the operator when code has begun or ended
 }
 
 func newLived() lived {
@@ -138,6 +138,12 @@ func longestStreak(s *v1beta1.GenericJobStatus) (longest int32) {
 		}
 	}
 	return longest
+}
+
+// neverBegins notes that a pod ends whose order has come too late. Nothing shows the operator that its code never began.
+func (t *truth) neverBegins(p *corev1.Pod) {
+	_, rec, _ := t.of(p)
+	rec.lived.unknown[int32(orderOf(p).JobAttempt)] = true
 }
 
 // endsUnknown notes that no kubelet tells when the code of a pod has ended.

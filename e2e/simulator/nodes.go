@@ -164,8 +164,13 @@ func (l *Life) exit(p *corev1.Pod, code int32) {
 func (l *Life) end(p *corev1.Pod, code int32) {
 	l.say("kubelet: %s exits with code %d", keyOf(p), code)
 	l.truth.ended(p, code)
-	if l.wraps(p) != nil && l.beside != alone {
-		l.truth.mayPassForStranded(p, code)
+	if w := l.wraps(p); w != nil {
+		if l.beside != alone {
+			l.truth.mayPassForStranded(p, code)
+		}
+		if w.waits() && orderOf(p).Attempt > w.ran {
+			l.truth.neverBegins(p)
+		}
 	}
 	l.endWrapper(p)
 	l.change(p, func(p *corev1.Pod) {

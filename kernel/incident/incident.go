@@ -125,9 +125,9 @@ func (i *Incident) leaveEarlier() {
 // restartsTogether reports whether all replicas restart together. The answer may change between Of and First, with the run mode.
 func (i Incident) restartsTogether() bool { return i.Ledger.RestartsTogether() }
 
-// includes reports whether a failure belongs to the incident. Its code must have run when the first failure came. And it follows from another
-// replica's end, or came within belongsWithin. If replicas restart one by one, a failure that follows stops to belong when the first replica has run
-// again for belongsWithin.
+// includes reports whether a failure belongs to the incident: it follows from another replica's end, or came within belongsWithin in code that ran when
+// the first failure came. If replicas restart one by one, a failure that follows stops to belong when the first replica has run again for
+// belongsWithin.
 func (i Incident) includes(f *Failure) bool {
 	if i.stored == nil || i.stored.Time == nil || !i.isSameStart(f) {
 		return false
@@ -144,12 +144,13 @@ func (i Incident) includes(f *Failure) bool {
 	}
 }
 
-// isSameStart reports whether code that has failed was running when the first failure came.
+// isSameStart reports whether code that has failed was running when the first failure came. Where replicas restart one by one, code that follows may
+// have begun later: the replica that failed first was not back yet.
 func (i Incident) isSameStart(f *Failure) bool {
 	if i.restartsTogether() {
 		return i.stored.JobAttempt == i.jobAttempt
 	}
-	return !f.beganAt.After(i.stored.Time.Time) && f.Pod != i.stored.Pod
+	return f.Pod != i.stored.Pod && (f.Follows != "" || !f.beganAt.After(i.stored.Time.Time))
 }
 
 // isRestarted reports whether all replicas begin anew after the job attempt in which the incident began.

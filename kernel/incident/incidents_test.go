@@ -108,7 +108,7 @@ func TestWhichFailuresBelongTogether(t *testing.T) {
 		"alone: a cause of its own, within a minute":      {alone, false, before, nan, time.Minute, never, false},
 		"alone: ... before the first":                     {alone, false, before, nan, -time.Minute, never, false},
 		"alone: a cause of its own, later":                {alone, false, before, nan, 61 * time.Second, never, true},
-		"alone: it follows, and its code began later":     {alone, false, after, parted, 2 * time.Second, never, true},
+		"alone: it follows, and its code began later":     {alone, false, after, parted, 2 * time.Second, never, false},
 		"alone: a cause of its own in code from later on": {alone, false, after, nan, 2 * time.Second, never, true},
 		"alone: its code began in the same second":        {alone, false, 0, nan, 2 * time.Second, never, false},
 	} {
