@@ -22,7 +22,7 @@ import (
 
 // failureNode is the node for which the first failure of an incident counts, as far as the ends of this reconcile tell.
 type failureNode struct {
-	isNew   bool               // the incident begins in this reconcile
+	isNew   bool               // this reconcile has recorded the first failure
 	failure ledger.NodeFailure // zero if the first failure counts for no node
 }
 
@@ -127,15 +127,21 @@ func rejections(o *outcomes, together bool) (list []ledger.NodeFailure) {
 	return list
 }
 
-// addFirstFailures counts the first failure of each new incident for its node. It returns that of the last one.
+// addFirstFailures counts the first failure of each incident for its node, if it is recorded in this reconcile. It returns that of the last one. A
+// stored first failure that is no longer the first counts no more.
 func (p *planning) addFirstFailures() (last failureNode) {
 	if !spec.Avoidance(p.Job).Counts {
 		return last
 	}
-	for earlier := range p.incident.Number() {
-		if first := firstOf(p.endsOf(earlier + 1)); first != nil {
-			last = failureNode{isNew: true, failure: p.addFirstFailure(first)}
+	for number := range p.incident.Number() + 1 {
+		n := slices.IndexFunc(p.recorded.ended, func(e *end) bool { return e.pod.Name == p.incident.NewFirst(number) })
+		if n < 0 {
+			continue
 		}
+		if stored := p.Job.Status.FirstFailure; number == 0 && stored.Follows == "" {
+			p.draft.RemoveNodeFailure(failureAsTold(&stored.ReplicaFailure, stored.Why))
+		}
+		last = failureNode{isNew: true, failure: p.addFirstFailure(p.recorded.ended[n])}
 	}
 	return last
 }

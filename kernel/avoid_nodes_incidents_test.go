@@ -32,18 +32,20 @@ func TestEachIncidentCountsForItsNodeHoweverManyAreSeenAtOnce(t *testing.T) {
 		"... nor if no cause is known":   {[]end{{"a", crashed(0, 1, parted)}, {"b", crashed(10*minute, 17, nan)}}, []string{"b"}},
 		"a minute counts from the cause": {[]end{{"a", crashed(0, 1, parted)}, {"b", crashed(50, 17, nan)}, {"c", crashed(61, 17, nan)}}, []string{"b"}},
 		"... and not from what follows":  {[]end{{"a", crashed(0, 17, nan)}, {"b", crashed(50, 17, nan)}, {"c", crashed(61, 17, nan)}}, []string{"a", "c"}},
+		"the earlier is told later":      {[]end{{"a", crashed(10, 17, nan)}, {"b", crashed(5, 17, nan)}, {"c", crashed(10*minute, 17, nan)}}, []string{"b", "c"}},
+		"... a minute counts from it":    {[]end{{"a", crashed(10, 17, nan)}, {"b", crashed(5, 17, nan)}, {"c", crashed(66, 17, nan)}}, []string{"b", "c"}},
 	} {
-		for how, together := range map[string]bool{"one by one": false, "at once": true} {
+		for how, alone := range map[string]int{"one by one": len(tc.ends), "at once": 0, "the first, and then the others at once": 1} {
 			t.Run(name+", "+how, func(t *testing.T) {
 				job := kt.Job(kt.Type("worker", 4, kt.Policy(onFailure, -1)), kt.BackoffLimit(9), kt.Begun, avoiding(v1beta1.AvoidNodes{After: new(int32(1)), AtMost: new(int32(9))}))
 				pods := kt.Pods(job, "worker", 4, kt.Running)
 				for i := range tc.ends {
-					e := &tc.ends[len(tc.ends)-1-i] // ranks are not in the order of times
-					if !together {
-						e = &tc.ends[i]
+					e := &tc.ends[i]
+					if i >= alone {
+						e = &tc.ends[alone+len(tc.ends)-1-i] // ranks are not in the order of times
 					}
 					pods[i] = kt.Pod(job, "worker", i, e.PodOption, onNode(e.node))
-					if !together || i == len(tc.ends)-1 {
+					if i < alone || i == len(tc.ends)-1 {
 						job.Status = planWorld(t, kernel.World{Job: job, Pods: pods, Now: kt.At(20 * time.Minute), NodeCount: 9, Settings: kt.Settings}).Status
 					}
 				}

@@ -2,7 +2,6 @@ package incident
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
 
@@ -48,8 +47,8 @@ func FailureOf(pod podstate.Pod, why func() string) Failure {
 // Incident is a group of failures that belong together. One came first. The others are of code that ran at that time.
 type Incident struct {
 	Inputs
-	recorded   []Failure             // its failures that this reconcile has recorded
-	number     int                   // see Number
+	recorded   []Failure             // its failures that this reconcile has recorded, in the order in which they came
+	newFirsts  []string              // by number: see NewFirst
 	numbers    map[string]int        // by pod: the number of the incident to which its recorded failure belongs
 	stored     *v1beta1.FirstFailure // the first failure, by the status; nil if the incident begins in this reconcile
 	jobAttempt int32                 // in which the code failed
@@ -59,18 +58,21 @@ type Incident struct {
 }
 
 // Of returns the incident of the stored first failure. But if a failure that this reconcile has recorded does not belong to that, it returns a new
-// one. What may be a cause of the stored one is left out of that: it is told too late. If the operator was down, there may be several new
-// ones. Then it returns the last, as if each failure had been recorded when it came.
+// one. If the operator was down, there may be several new ones. Then it returns the last. The result is as if each failure had been recorded when it
+// came.
 func Of(in Inputs, recorded []Failure) Incident {
-	s := &in.Job.Status
-	i := Incident{Inputs: in, recorded: recorded, stored: s.FirstFailure, jobAttempt: s.JobAttempt}
+	i := Incident{Inputs: in, stored: in.Job.Status.FirstFailure, jobAttempt: in.Job.Status.JobAttempt}
 	if len(recorded) > 0 { // else nobody asks
 		i.runsSince = runsAgainSince(in.Roster, i.stored)
 	}
-	if slices.ContainsFunc(recorded, func(f Failure) bool { return !i.includes(&f) }) {
-		i.leaveStored()
+	byTime := func(a, b Failure) int { return cmp.Compare(second(&a.ReplicaFailure), second(&b.ReplicaFailure)) }
+	i.recorded = slices.SortedStableFunc(slices.Values(recorded), byTime)
+	i.findIncidents()
+	if i.Number() > 0 {
+		i.stored = nil
+		i.recorded = slices.DeleteFunc(i.recorded, func(f Failure) bool { return i.numbers[f.Pod] != i.Number() })
 	}
-	for _, f := range recorded {
+	for _, f := range i.recorded {
 		// Code that began later may be of a replica that is counted already, and has started anew since.
 		if !i.restartsTogether() && i.stored != nil && !f.beganAt.IsZero() && f.beganAt.Before(i.stored.Time.Time) {
 			i.newFailures++
@@ -79,48 +81,42 @@ func Of(in Inputs, recorded []Failure) Incident {
 	return i
 }
 
+// findIncidents numbers the incidents to which the recorded failures belong. Where one failure stops the other replicas, what comes later is of code
+// that has lost them.
+func (i *Incident) findIncidents() {
+	i.newFirsts, i.numbers = make([]string, 1), make(map[string]int, len(i.recorded))
+	soFar, othersGoOn := *i, true // its stored failure is the first one of the failures so far
+	for _, f := range i.recorded {
+		if !soFar.includes(&f) && (i.Number() == 0 || othersGoOn && soFar.stored.Time != nil) {
+			soFar.stored, i.newFirsts = nil, append(i.newFirsts, "")
+		}
+		if soFar.isPrecededBy(&f) {
+			soFar.stored, i.newFirsts[i.Number()] = &v1beta1.FirstFailure{ReplicaFailure: f.ReplicaFailure, JobAttempt: i.jobAttempt}, f.Pod
+			soFar.runsSince = runsAgainSince(i.Roster, soFar.stored)
+		}
+		i.numbers[f.Pod] = i.Number()
+		othersGoOn = othersGoOn && f.OthersGoOn
+	}
+}
+
+// isPrecededBy reports whether a failure is the first one of the incident, and not the stored one.
+func (i Incident) isPrecededBy(f *Failure) bool {
+	if i.stored == nil {
+		return true
+	}
+	first, _ := FirstOf([]v1beta1.ReplicaFailure{i.stored.ReplicaFailure, f.ReplicaFailure}, 1)
+	return first == 1
+}
+
 // Number numbers the incidents that begin in this reconcile, from 1, in the order in which they began. That of the stored first failure has 0.
-func (i Incident) Number() int { return i.number }
+func (i Incident) Number() int { return len(i.newFirsts) - 1 }
 
 // NumberOf returns the number of the incident to which the failure belongs that this reconcile has recorded of a pod.
 func (i Incident) NumberOf(pod string) int { return i.numbers[pod] }
 
-// leaveStored makes it a new incident: the last, if there are several. It is without what may be a cause of the stored one. But if nothing else may be
-// the cause of what is new, that stays.
-func (i *Incident) leaveStored() {
-	ofStored := map[string]bool{}
-	hasCause := false
-	for _, f := range i.recorded {
-		ofStored[f.Pod] = f.Follows == "" && f.Time != nil && i.includes(&f)
-		hasCause = hasCause || f.Follows == "" && !ofStored[f.Pod]
-	}
-	i.stored = nil
-	if hasCause {
-		i.recorded = slices.DeleteFunc(slices.Clone(i.recorded), func(f Failure) bool { return ofStored[f.Pod] })
-	}
-	i.leaveEarlier()
-	maps.DeleteFunc(i.numbers, func(pod string, _ int) bool { return ofStored[pod] })
-}
-
-// leaveEarlier numbers the incidents to which the recorded failures belong, and leaves out the failures of all but the last.
-func (i *Incident) leaveEarlier() {
-	last, othersGoOn := Incident{Inputs: i.Inputs, jobAttempt: i.jobAttempt}, true // last is that of the failures so far
-	i.numbers = make(map[string]int, len(i.recorded))
-	byTime := func(a, b Failure) int { return cmp.Compare(second(&a.ReplicaFailure), second(&b.ReplicaFailure)) }
-	for _, f := range slices.SortedStableFunc(slices.Values(i.recorded), byTime) {
-		records := []v1beta1.ReplicaFailure{f.ReplicaFailure}
-		if i.number == 0 || othersGoOn && f.Time != nil && !last.includes(&f) {
-			i.number++
-		} else {
-			records = append([]v1beta1.ReplicaFailure{last.stored.ReplicaFailure}, records...)
-		}
-		first, _ := FirstOf(records, len(records)-1)
-		last.stored = &v1beta1.FirstFailure{ReplicaFailure: records[first], JobAttempt: i.jobAttempt}
-		i.numbers[f.Pod] = i.number
-		othersGoOn = othersGoOn && f.OthersGoOn // otherwise what fails later is of code that has lost the others
-	}
-	i.recorded = slices.DeleteFunc(slices.Clone(i.recorded), func(f Failure) bool { return i.numbers[f.Pod] != i.number })
-}
+// NewFirst returns the pod whose failure is the first one of the incident with this number, among those that are recorded; "" if the stored failure
+// stays the first.
+func (i Incident) NewFirst(number int) (pod string) { return i.newFirsts[number] }
 
 // restartsTogether reports whether all replicas restart together. The answer may change between Of and First, with the run mode.
 func (i Incident) restartsTogether() bool { return i.Ledger.RestartsTogether() }

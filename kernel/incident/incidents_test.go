@@ -143,6 +143,21 @@ func TestWhichFailuresBelongTogether(t *testing.T) {
 	}
 }
 
+// A failure takes the place of the stored one, which follows, and another one came a minute after the stored one. It was told as a new incident if both
+// were seen at once.
+func TestAMinuteCountsFromTheFailureThatHasTakenThePlaceOfTheStoredOne(t *testing.T) {
+	job := jobOf()
+	second := podOf(job, 1, 0, failed(-time.Hour, 50*time.Second, nan))
+	for ended, number := range map[time.Duration]int{61 * time.Second: 0, 110 * time.Second: 0, 111 * time.Second: 1} {
+		third := podOf(job, 2, 0, failed(-time.Hour, ended, nan))
+		in, _ := inputsOf(t, job, noon.Add(2*time.Minute), second, third)
+		i := Of(in, []Failure{recordedOf(job, third), recordedOf(job, second)})
+		require.Equal(t, []int{0, number, number}, []int{i.NumberOf(second.Name), i.NumberOf(third.Name), i.Number()}, ended)
+		first, _ := i.First(false)
+		require.Equal(t, []string{second.Name, third.Name}[number], first.Pod, ended)
+	}
+}
+
 // The code of worker-2 had failed before that of worker-0, and its kubelet says so late. That is the first failure, if somebody looks for it.
 func TestWhereACauseIsLookedForThatIsToldLate(t *testing.T) {
 	restarts := func(d ledger.Draft) { d.StartOver(d.Accounts()[0], 0, ledger.Restart, time.Hour, false, noon) }
