@@ -146,7 +146,7 @@ func withFirstInFront(failed []*end) []*end {
 		return nil
 	}
 	var causes, following []*end
-	first := firstOf(failed)
+	first := firstRecorded(failed)
 	for _, e := range failed {
 		switch {
 		case e == first:

@@ -15,7 +15,7 @@ import (
 // The first failure. This file says which of the ends that a reconcile records are failures. Package incident finds the first one among these, and
 // among ends that are reported later. So there are two:
 //
-//   - firstOf has the first among ends of this reconcile. Stages that count and restart ask it, because they come before the other is known.
+//   - firstRecorded has the first among ends of this reconcile. Stages that count and restart ask it, because they come before the other is known.
 //   - planning.firstFailure is what the status tells. It may be a stored failure, or one that came too late to be counted.
 //
 // Two decisions depend on which failure came first. With restartScope Job, rules of the failure policy decide about the first one. Of several hangs, the
@@ -25,8 +25,8 @@ import (
 // closes its connections some seconds before it has ended.
 const causeWithin = 4 * time.Second
 
-// firstOf returns the first of the failures among some ends, of which the status knows none yet; nil if there is none.
-func firstOf(ended []*end) *end {
+// firstRecorded returns the first of the failures among some ends, of which the status knows none yet; nil if there is none.
+func firstRecorded(ended []*end) *end {
 	var records []v1beta1.ReplicaFailure
 	for _, f := range failuresOf(ended) {
 		records = append(records, f.ReplicaFailure)
@@ -78,7 +78,7 @@ func incidentOf(w World, l *ledger.Ledger, replicas *roster.Roster, o *outcomes)
 // reportFirst has the first of the recorded failures of the incident be the one that users hear of. It comes to the head of failures, or becomes the
 // reason for the restart of all replicas. But if a rule fails the job, the failure about which it decided stays at the head.
 func (p *planning) reportFirst() {
-	o, first := &p.recorded, firstOf(p.endsOf(p.incident.Number()))
+	o, first := &p.recorded, firstRecorded(p.endsOf(p.incident.Number()))
 	if first == nil {
 		return
 	}

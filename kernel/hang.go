@@ -102,7 +102,7 @@ func putFirst(ended []*end, as ledger.Count) {
 	if len(hangs) < 2 {
 		return
 	}
-	n := slices.Index(hangs, firstOf(hangs))
+	n := slices.Index(hangs, firstRecorded(hangs))
 	for i, e := range slices.Concat(hangs[n:n+1], hangs[:n], hangs[n+1:]) {
 		ended[places[i]] = e
 	}
