@@ -114,15 +114,14 @@ func (i Incident) Number() int { return len(i.newFirsts) - 1 }
 // NumberOf returns the number of the incident to which the failure belongs that this reconcile has recorded of a pod.
 func (i Incident) NumberOf(pod string) int { return i.numbers[pod] }
 
-// NewFirst returns the pod whose failure is the first one of the incident with this number, among those that are recorded; "" if the stored failure
-// stays the first.
+// NewFirst returns the pod whose failure is the first one of the incident with this number. It is "" if that failure is the stored one.
 func (i Incident) NewFirst(number int) (pod string) { return i.newFirsts[number] }
 
 // restartsTogether reports whether all replicas restart together. The answer may change between Of and First, with the run mode.
 func (i Incident) restartsTogether() bool { return i.Ledger.RestartsTogether() }
 
-// includes reports whether a failure belongs to the incident: it follows from another replica's end, or came within belongsWithin in code that ran when
-// the first failure came. If replicas restart one by one, a failure that follows stops to belong when the first replica has run again for
+// includes reports whether a failure belongs to the incident. Either it follows from another replica's end. Or it came within belongsWithin, in code that
+// ran when the first failure came. If replicas restart one by one, a failure that follows stops to belong when the first replica has run again for
 // belongsWithin.
 func (i Incident) includes(f *Failure) bool {
 	if i.stored == nil || i.stored.Time == nil || !i.isSameStart(f) {

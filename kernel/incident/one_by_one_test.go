@@ -101,7 +101,8 @@ func (d *drawn) failure(rank int) Failure {
 	return f
 }
 
-// What one reconcile records at once is told as if each failure had been recorded when it came: the same ones belong together, the same one is first.
+// What one reconcile records at once is told as if each failure had been recorded when it came. The same ones belong together, and the same one is
+// first.
 func TestAtOnceIsAsOneByOne(t *testing.T) {
 	compared := 0
 	for seed := range int64(3000) {
