@@ -27,7 +27,7 @@ import (
 	"github.com/genericjob/genericjob/translators/definition"
 )
 
-// unserved tells jobs whose kind has no definition that nobody serves them. Nobody watches such a kind, so it looks now and then. It knows the
+// unserved tells jobs whose kind has no definition, or only one that was never accepted, that nobody serves them. Nobody watches such a kind, so it looks now and then. It knows the
 // kinds whose definition was deleted while this operator ran, and those that an operator has made. Of others it knows nothing.
 type unserved struct {
 	*Reconciler
@@ -90,7 +90,7 @@ func (u *unserved) look(ctx context.Context) error {
 	}
 	defined := map[schema.GroupKind]bool{}
 	for i := range all.Items {
-		if all.Items[i].DeletionTimestamp == nil {
+		if mayServe(&all.Items[i]) {
 			defined[definition.KindOf(&all.Items[i].Spec).GroupKind()] = true
 		}
 	}
@@ -113,6 +113,14 @@ func (u *unserved) look(ctx context.Context) error {
 		failed = errors.Join(failed, u.lookAt(ctx, kind)) // it hides no other kind
 	}
 	return failed
+}
+
+// mayServe reports whether a definition serves its kind, or may at any moment. One that is refused and was never accepted serves nobody until people
+// mend it. A conflict may be with a definition that has just been deleted.
+func mayServe(d *v1beta1.TrainingFramework) bool {
+	accepted := meta.FindStatusCondition(d.Status.Conditions, v1beta1.FrameworkAccepted)
+	refused := accepted != nil && accepted.Status == metav1.ConditionFalse && accepted.Reason != v1beta1.ReasonKindConflict
+	return d.DeletionTimestamp == nil && (len(d.Status.Revisions) > 0 || !refused)
 }
 
 // made returns the kinds that an operator has made of definitions, and that have none now.
@@ -216,7 +224,7 @@ func (u *unserved) warn(ctx context.Context, kind schema.GroupVersionKind, job *
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("read GenericJob %s/%s: %w", job.Namespace, job.Name, err)
 	}
-	message := fmt.Sprintf("No TrainingFramework serves the kind %s: nothing is made of this job until a cluster admin applies one.", kind.Kind)
+	message := fmt.Sprintf("No TrainingFramework serves the kind %s: nothing is made of this job until a cluster admin applies one that is accepted.", kind.Kind)
 	if err == nil && metav1.IsControlledBy(made, job) {
 		if made.Status.CompletionTime != nil {
 			return nil
