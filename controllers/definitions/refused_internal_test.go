@@ -1,6 +1,8 @@
 package definitions
 
 import (
+	"context"
+	"fmt"
 	"testing"
 
 	"github.com/go-logr/logr"
@@ -12,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
@@ -75,4 +78,42 @@ func jobOf(kind schema.GroupVersionKind, name string) *unstructured.Unstructured
 	job.SetName(name)
 	job.SetUID(types.UID("uid-of-" + name))
 	return job
+}
+
+// manyJobs is an apiserver that has ever more jobs of a kind.
+type manyJobs struct {
+	client.Reader
+	read int
+}
+
+// List implements client.Reader.
+func (m *manyJobs) List(_ context.Context, list client.ObjectList, options ...client.ListOption) error {
+	page, ok := list.(*metav1.PartialObjectMetadataList)
+	o := client.ListOptions{}
+	o.ApplyOptions(options)
+	if !ok || page.Kind != "LargeJobList" {
+		return nil
+	}
+	for range o.Limit {
+		m.read++
+		page.Items = append(page.Items, metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+			Name: fmt.Sprint("job-", m.read), UID: types.UID(fmt.Sprint(m.read)), DeletionTimestamp: &metav1.Time{},
+		}})
+	}
+	if m.read < 3*maxUnserved { // a look without a bound ends, too
+		page.SetContinue("more")
+	}
+	return nil
+}
+
+// TestALookAtJobsThatNobodyServesIsBounded: deploy/LIMITS.md tells of the jobs that are not looked at.
+func TestALookAtJobsThatNobodyServesIsBounded(t *testing.T) {
+	kind := schema.GroupVersionKind{Group: "example.com", Version: "v2", Kind: "LargeJob"}
+	jobs := &manyJobs{}
+	u := newUnserved(&Reconciler{Live: jobs}, logr.Discard())
+	for look := range 2 {
+		require.NoError(t, u.lookAt(t.Context(), kind))
+		require.Equal(t, (look+1)*maxUnserved, jobs.read)
+		require.Len(t, u.told[kind], maxUnserved, "of jobs that are gone nothing is remembered")
+	}
 }

@@ -40,8 +40,13 @@ type unserved struct {
 	told map[schema.GroupVersionKind]map[types.UID]bool // jobs that know, of each kind
 }
 
-// lookForUnserved is how long such a job waits at most to be told.
-const lookForUnserved = 30 * time.Second
+const (
+	// lookForUnserved is how long such a job waits at most to be told.
+	lookForUnserved = 30 * time.Second
+	// maxUnserved is how many jobs of a kind are looked at, 50 in a call. Jobs behind these hear nothing: the calls, and what is remembered of each
+	// job, would have no bound. deploy/LIMITS.md says so.
+	maxUnserved = 5000
+)
 
 func newUnserved(r *Reconciler, log logr.Logger) *unserved {
 	return &unserved{Reconciler: r, log: log, soon: make(chan struct{}, 1), gone: map[schema.GroupVersionKind]bool{}, told: map[schema.GroupVersionKind]map[types.UID]bool{}}
@@ -173,7 +178,7 @@ func servedVersion(crd *apiextensionsv1.CustomResourceDefinition) string {
 	return ""
 }
 
-// lookAt tells the jobs of a kind. One that may not be listed, or is gone, has none that could be told.
+// lookAt tells the jobs of a kind, the first maxUnserved by namespace and name. A kind that may not be listed, or is gone, has none that could be told.
 func (u *unserved) lookAt(ctx context.Context, kind schema.GroupVersionKind) error {
 	blank := func() *metav1.PartialObjectMetadataList {
 		list := &metav1.PartialObjectMetadataList{}
@@ -194,7 +199,7 @@ func (u *unserved) lookAt(ctx context.Context, kind schema.GroupVersionKind) err
 			u.told[kind][job.UID], told[job.UID] = true, true
 		}
 		seen += len(page.Items)
-		return seen >= maxStored
+		return seen >= maxUnserved
 	})
 	switch {
 	case apierrors.IsForbidden(err):
