@@ -81,7 +81,7 @@ func TestUntilAPauseAJobFollowsItsStartPolicy(t *testing.T) {
 
 // TestAnUpdateThatAConflictStopsIsCounted, as one of a status is.
 func TestAnUpdateThatAConflictStopsIsCounted(t *testing.T) {
-	stopped := func(m *annotating) float64 {
+	stopped := func(m *annotating) int {
 		registry := prometheus.NewRegistry()
 		registry.MustRegister(m.Counts)
 		families, err := registry.Gather()
@@ -92,7 +92,7 @@ func TestAnUpdateThatAConflictStopsIsCounted(t *testing.T) {
 				for _, one := range f.GetMetric() {
 					sum += one.GetCounter().GetValue()
 				}
-				return sum
+				return int(sum)
 			}
 		}
 		return 0
@@ -104,7 +104,7 @@ func TestAnUpdateThatAConflictStopsIsCounted(t *testing.T) {
 			return m.updateAllowed(t.Context(), m.owner, m.read(t), program, errCompiledOtherwise)
 		},
 	} {
-		for want, answer := range map[float64]error{
+		for want, answer := range map[int]error{
 			1: apierrors.NewConflict(genericJobs, "job", errors.New("modified")),
 			0: apierrors.NewNotFound(genericJobs, "job"),
 		} {

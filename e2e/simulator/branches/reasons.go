@@ -41,7 +41,7 @@ var testedBy = map[string]string{
 	"controllers/calls":       "its own tests count calls, refusals and waits on a clock of their own. Tests of `controllers` see refusals of an apiserver.",
 	"controllers/compact":     "its own tests pack and open objects, and read lists and streams of an apiserver.",
 	"controllers/definitions": "no life runs it. Its own tests do, beside a fake of the apiserver. `definitions_test.go` and `definitions_kind_test.go` of `controllers` do, beside an apiserver.",
-	"controllers/dependents":  "no life runs it. Its own tests do, beside a fake of the apiserver. `tensorboard_test.go` and `kubeflow_test.go` of `controllers` have the objects made.",
+	"controllers/dependents":  "its own tests see its writes, and refuse them, beside a fake of the apiserver. `tensorboard_test.go` and `kubeflow_test.go` of `controllers` have the objects made.",
 	"controllers/jobs":        "its own tests ask pods over the network. Tests of `controllers` run its caches and watches beside an apiserver.",
 	"controllers/metrics":     "its own tests count on a clock of their own. `metrics_test.go` of `controllers` reads what an operator serves.",
 	"controllers/remember":    "its own test.",
