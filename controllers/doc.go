@@ -1,4 +1,5 @@
-// Package controllers sets up the operator: NewScheme, CacheOptions, SetUp. Each reconciler has a package, and looks down on what serves it.
+// Package controllers sets up the operator: NewScheme, CacheOptions, SetUp. Each reconciler has a package: definitions, training and jobs. The packages
+// below these serve them, and import none of them. Words such as fence, ledger and wrapper are in the glossary of CONTRIBUTING.md.
 //
 //	controllers    sets up the others; says when the caches are full (Ready); reads jobs for the metrics
 //	definitions    TrainingFrameworks: checks them, starts and stops their kinds
@@ -8,7 +9,7 @@
 //	calls          calls to the apiserver: what they carry, how many at once, what an error means, when to try again
 //	wake           which events begin a reconcile, and which reconciles come too early
 //	remember       what the process remembers of each job
-//	badnodes       what speaks against nodes beside what each job has seen: conditions, other jobs' failures
+//	badnodes       why nodes are bad, beside what a job has seen itself: their conditions, and failures of other jobs
 //	announce       events and log lines
 //	metrics        counters and gauges
 //	compact        caches of trimmed and packed objects, and how much may be open at once

@@ -1,30 +1,18 @@
 package controllers_test
 
 import (
-	"context"
 	"reflect"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/events"
-	clocktesting "k8s.io/utils/clock/testing"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/yaml"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/controllers/training"
-	"github.com/genericjob/genericjob/translators/framework"
-	"github.com/genericjob/genericjob/translators/tensorflow"
 )
 
 // onePodTF is the template that POD stands for in a training job's YAML.
@@ -125,64 +113,6 @@ func TestATrainingJobRunsAndShowsWhatItsGenericJobShows(t *testing.T) {
 	c.awaitEvent(job, "Normal Succeeded", "finished successfully")
 }
 
-func TestAFinishedTrainingJobCreatesNothing(t *testing.T) {
-	t.Parallel()
-	c := newCluster(t)
-	n := &network{}
-	c.operate(operation{network: n})
-	job := c.train("done", chiefAndTwo)
-	gj := c.awaitGenericJob(job)
-	c.finish(gj, "chief-0", 0)
-	c.awaitTraining("done", v1beta1.JobSucceeded)
-	n.forget()
-	require.NoError(t, c.Delete(c.ctx, gj))
-	c.until("the GenericJob is gone", func() bool { return c.gone(gj) })
-	// A later job has gone its whole way, so the reconciles that follow from the deletion are over.
-	later := c.train("later", chiefAndTwo)
-	c.finish(c.awaitGenericJob(later), "chief-0", 0)
-	c.awaitTraining("later", v1beta1.JobSucceeded)
-	require.True(t, c.gone(gj))
-	for _, call := range n.seen("POST", "/genericjobs") { // a stale cache may ask twice for the same one
-		require.Contains(t, call.body, `"uid":"`+string(later.UID)+`"`)
-	}
-}
-
-// The operator's cache may be older than what it wrote itself before it restarted.
-func TestAStaleViewOfAFinishedTrainingJobCreatesNothing(t *testing.T) {
-	t.Parallel()
-	c := newCluster(t)
-	job := c.train("stale", chiefAndTwo)
-	stale := job.DeepCopy()
-	job.Status.Phase = v1beta1.JobSucceeded
-	require.NoError(t, c.Status().Update(c.ctx, job))
-	calls, result := c.reconcileOver(stale)
-	require.Empty(t, calls)
-	require.NotZero(t, result.RequeueAfter)
-	require.NoError(t, c.Delete(c.ctx, job))
-	calls, _ = c.reconcileOver(stale)
-	require.Empty(t, calls, "it is gone altogether")
-}
-
-// reconcileOver makes one reconcile over a training job as it is given, and returns what it changed. The cache does not show objects of
-// the kinds that are hidden.
-func (c *cluster) reconcileOver(job *v1beta1.TensorFlowTrainingJob, hidden ...client.Object) ([]call, ctrl.Result) {
-	c.t.Helper()
-	n := &network{}
-	cfg := rest.CopyConfig(operator)
-	cfg.Wrap(n.wrap)
-	live, err := client.NewWithWatch(cfg, client.Options{Scheme: c.Scheme()})
-	require.NoError(c.t, err)
-	r := &training.Reconciler{
-		Registration: framework.Register(tensorflow.Translator),
-		Client:       interceptor.NewClient(live, showing(job, hidden)), Live: live,
-		Recorder: events.NewFakeRecorder(100), Clock: clocktesting.NewFakePassiveClock(c.began.Add(c.ahead)),
-		Kind: v1beta1.GroupVersion.WithKind(v1beta1.KindTensorFlowTrainingJob), Memory: &training.Memory{},
-	}
-	result, err := r.Reconcile(c.ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(job)})
-	require.NoError(c.t, err)
-	return n.calls, result
-}
-
 func TestAGenericJobThatSomebodyDeletesOrEditsIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
@@ -246,69 +176,4 @@ func TestAQuietTrainingJobCostsNoWrites(t *testing.T) {
 		calls, _ := c.reconcileOver(c.training("quiet-1"))
 		return len(calls) == 0
 	})
-}
-
-func TestARefusedGenericJobIsTriedAgain(t *testing.T) {
-	t.Parallel()
-	c := newCluster(t)
-	c.operate(operation{})
-	const count = "count/genericjobs.batch.tensorstack.dev"
-	c.quota(count, &v1beta1.GenericJob{Spec: v1beta1.GenericJobSpec{ReplicaSpecs: []v1beta1.ReplicaSpec{{Type: "main", Template: onePodTemplate("main")}}}})
-	job := c.train("greedy", chiefAndTwo)
-	told := c.awaitBlocked("greedy", v1beta1.ReasonCreateFailed)
-	require.Contains(t, told.Message, "exceeded quota")
-	c.awaitEvent(job, "Warning CreateFailed", "exceeded quota")
-	c.allow(count, "1")
-	c.awaitTraining("greedy", v1beta1.JobRunning)
-}
-
-func quantities(name corev1.ResourceName, n string) corev1.ResourceList {
-	return corev1.ResourceList{name: resource.MustParse(n)}
-}
-
-// quota allows none of a resource in the namespace, and waits until the apiserver heeds it: the create of probe must be denied. There is
-// nobody but the test who writes what a quota allows.
-func (c *cluster) quota(name corev1.ResourceName, probe client.Object) *corev1.ResourceQuota {
-	c.t.Helper()
-	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "quota", Namespace: c.ns}, Spec: corev1.ResourceQuotaSpec{Hard: quantities(name, "0")}}
-	require.NoError(c.t, c.Create(c.ctx, quota))
-	c.allow(name, "0")
-	probe.SetNamespace(c.ns)
-	probe.SetName("probe")
-	c.until("the quota is heeded", func() bool {
-		err := c.Create(c.ctx, probe.DeepCopyObject().(client.Object), client.DryRunAll)
-		return err != nil && strings.Contains(err.Error(), "exceeded quota")
-	})
-	return quota
-}
-
-// allow lets the namespace have so many of what its quota counts. The quota's own admission plugin writes to it, too.
-func (c *cluster) allow(name corev1.ResourceName, n string) {
-	c.t.Helper()
-	c.until("the quota's status is written", func() bool {
-		quota := &corev1.ResourceQuota{}
-		require.NoError(c.t, c.Get(c.ctx, client.ObjectKey{Namespace: c.ns, Name: "quota"}, quota))
-		if quota.Status.Hard = quantities(name, n); quota.Status.Used == nil {
-			quota.Status.Used = quantities(name, "0")
-		}
-		return c.Status().Update(c.ctx, quota) == nil
-	})
-}
-
-// showing answers reads of a training job with this view of it.
-func showing(job *v1beta1.TensorFlowTrainingJob, hidden []client.Object) interceptor.Funcs {
-	return interceptor.Funcs{
-		Get: func(ctx context.Context, live client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-			if have, ok := o.(*v1beta1.TensorFlowTrainingJob); ok {
-				job.DeepCopyInto(have)
-				return nil
-			}
-			for _, h := range hidden {
-				if reflect.TypeOf(h) == reflect.TypeOf(o) {
-					return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
-				}
-			}
-			return live.Get(ctx, key, o, opts...)
-		},
-	}
 }

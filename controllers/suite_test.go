@@ -37,12 +37,7 @@ package controllers_test
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -50,12 +45,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
-	eventsv1 "k8s.io/api/events/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
@@ -64,16 +57,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
-	"sigs.k8s.io/yaml"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	kubeflowv1 "github.com/genericjob/genericjob/apis/kubeflow/v1"
 	"github.com/genericjob/genericjob/controllers"
 	"github.com/genericjob/genericjob/controllers/badnodes"
-	"github.com/genericjob/genericjob/e2e/testenv"
 	"github.com/genericjob/genericjob/kernel"
 	"github.com/genericjob/genericjob/translators"
 	"github.com/genericjob/genericjob/translators/framework"
@@ -82,81 +70,6 @@ import (
 
 // patience bounds every wait. No test depends on how fast anything is.
 const patience = 10 * time.Minute
-
-// apiserver is the configuration with which tests talk to their apiserver, operator that of the operator. The operator
-// may do what deploy/rbac lets it do and no more.
-var apiserver, operator *rest.Config
-
-func TestMain(m *testing.M) {
-	log.SetLogger(logr.Discard())
-	os.Exit(testenv.Main(m, func(e *envtest.Environment) {
-		var err error
-		if apiserver, operator, err = connect(e); err != nil {
-			panic(err)
-		}
-	}, "kubeflow/crd"))
-}
-
-// connect makes the configurations of tests and of the operator for an apiserver.
-func connect(e *envtest.Environment) (admin, operator *rest.Config, err error) {
-	admin = e.Config
-	admin.QPS = -1
-	user, err := e.AddUser(envtest.User{Name: "system:serviceaccount:system:manager"}, nil)
-	if err != nil {
-		return nil, nil, err
-	}
-	operator = user.Config()
-	operator.QPS = -1
-	for _, file := range []string{"rbac/manager_role.yaml", "rbac/framework_roles.yaml", "framework-schemas/framework_schemas_role.yaml", "kubeflow/component/keys_role.yaml", "kubeflow/component/manager_role.yaml"} {
-		if err := grant(admin, filepath.Join("..", "deploy", filepath.FromSlash(file))); err != nil {
-			return nil, nil, err
-		}
-	}
-	return admin, operator, awaitRights(operator)
-}
-
-// awaitRights waits until the apiserver knows the role that was granted last, and its binding: it learns of them by watches, in their order.
-func awaitRights(operator *rest.Config) error {
-	scheme, err := controllers.NewScheme(served()...)
-	if err != nil {
-		return err
-	}
-	c, err := client.New(operator, client.Options{Scheme: scheme})
-	if err != nil {
-		return err
-	}
-	end := time.Now().Add(patience)
-	for err = errors.New("not asked"); err != nil && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		err = c.List(context.Background(), &kubeflowv1.PyTorchJobList{})
-	}
-	return err
-}
-
-// grant creates the objects of a file of roles.
-func grant(admin *rest.Config, file string) error {
-	c, err := client.New(admin, client.Options{})
-	if err != nil {
-		return err
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	for _, document := range strings.Split(string(text), "\n---\n") {
-		o := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal([]byte(document), &o.Object); err != nil {
-			return fmt.Errorf("%s: %w", file, err)
-		}
-		if strings.HasPrefix(o.GetName(), "genericjob-") && o.GetKind() == "ClusterRoleBinding" {
-			// here the names are those before deploy/default's prefix
-			_ = unstructured.SetNestedSlice(o.Object, []any{map[string]any{"kind": "ServiceAccount", "name": "manager", "namespace": "system"}}, "subjects")
-		}
-		if err := c.Create(context.Background(), o); err != nil {
-			return fmt.Errorf("%s: %w", file, err)
-		}
-	}
-	return nil
-}
 
 // served are all frameworks, those too that are off by default.
 func served() []framework.Registration { return append(translators.All(), kubeflow.All("", true)...) }
@@ -272,70 +185,6 @@ func (c *cluster) operate(o operation) (stop func()) {
 	return stop
 }
 
-// try creates a job from the YAML of its spec.
-func (c *cluster) try(name, spec string) (*v1beta1.GenericJob, error) {
-	c.t.Helper()
-	job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: c.ns}}
-	require.NoError(c.t, yaml.UnmarshalStrict([]byte(strings.ReplaceAll(spec, "POD", onePod)), &job.Spec))
-	return job, c.Create(c.ctx, job)
-}
-
-// onePod is the template that POD stands for in a job's YAML.
-const onePod = "{spec: {containers: [{name: main, image: busybox}]}}"
-
-func (c *cluster) submit(name, spec string) *v1beta1.GenericJob {
-	c.t.Helper()
-	job, err := c.try(name, spec)
-	require.NoError(c.t, err)
-	return job
-}
-
-// job reads a job live.
-func (c *cluster) job(name string) *v1beta1.GenericJob {
-	c.t.Helper()
-	job := &v1beta1.GenericJob{}
-	require.NoError(c.t, c.Get(c.ctx, client.ObjectKey{Namespace: c.ns, Name: name}, job))
-	return job
-}
-
-// edit changes a job's spec, again and again until no status write comes between.
-func (c *cluster) edit(name string, change func(*v1beta1.GenericJobSpec)) {
-	c.t.Helper()
-	require.NoError(c.t, c.tryEdit(name, change))
-}
-
-// tryEdit is edit that may be refused.
-func (c *cluster) tryEdit(name string, change func(*v1beta1.GenericJobSpec)) error {
-	c.t.Helper()
-	for {
-		job := c.job(name)
-		change(&job.Spec)
-		if err := c.Update(c.ctx, job); !apierrors.IsConflict(err) {
-			return err
-		}
-	}
-}
-
-// pods lists a job's pods by name.
-func (c *cluster) pods(job *v1beta1.GenericJob) map[string]corev1.Pod {
-	c.t.Helper()
-	list := &corev1.PodList{}
-	require.NoError(c.t, c.List(c.ctx, list, client.InNamespace(c.ns), client.MatchingLabels{v1beta1.LabelJobUID: string(job.UID)}))
-	pods := map[string]corev1.Pod{}
-	for _, pod := range list.Items {
-		pods[pod.Labels[v1beta1.LabelReplicaType]+"-"+pod.Labels[v1beta1.LabelReplicaRank]] = pod
-	}
-	return pods
-}
-
-func (c *cluster) names(job *v1beta1.GenericJob) []string {
-	var names []string
-	for name := range c.pods(job) {
-		names = append(names, name)
-	}
-	return names
-}
-
 // until waits until what is asked for holds. It asks in the test's own goroutine, so that what it asks for may fail the test.
 func (c *cluster) until(what string, ask func() bool) {
 	c.t.Helper()
@@ -354,82 +203,6 @@ func (c *cluster) untilEqual(want any, ask func() any) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	require.Equal(c.t, want, have)
-}
-
-// await waits until a job's status is as asked for, and returns the job. If that never comes, it prints what came.
-func (c *cluster) await(name string, ask func(*v1beta1.GenericJob) bool) *v1beta1.GenericJob {
-	c.t.Helper()
-	end := time.Now().Add(patience)
-	for {
-		job := c.job(name)
-		if ask(job) {
-			return job
-		}
-		if time.Now().After(end) {
-			text, _ := yaml.Marshal(job.Status)
-			require.FailNow(c.t, "the job did not get there", "%s of %s:\n%s\nevents: %v", name, c.ns, text, c.told(job))
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-}
-
-func (c *cluster) awaitPhase(name string, phase v1beta1.JobPhase) *v1beta1.GenericJob {
-	c.t.Helper()
-	return c.await(name, func(j *v1beta1.GenericJob) bool { return j.Status.Phase == phase })
-}
-
-// awaitCondition waits until a condition is True for a reason.
-func (c *cluster) awaitCondition(name string, t v1beta1.JobConditionType, reason string) (*v1beta1.GenericJob, v1beta1.JobCondition) {
-	c.t.Helper()
-	job := c.await(name, func(j *v1beta1.GenericJob) bool {
-		have := condition(j, t)
-		return have.Status == metav1.ConditionTrue && have.Reason == reason
-	})
-	return job, condition(job, t)
-}
-
-func condition(job *v1beta1.GenericJob, t v1beta1.JobConditionType) v1beta1.JobCondition {
-	for _, c := range job.Status.Conditions {
-		if c.Type == t {
-			return c
-		}
-	}
-	return v1beta1.JobCondition{}
-}
-
-// told lists the events about a job, as "Warning Reason: note".
-func (c *cluster) told(job client.Object) []string {
-	c.t.Helper()
-	list := &eventsv1.EventList{}
-	namespace := c.ns
-	if job.GetNamespace() == "" { // a definition
-		namespace = metav1.NamespaceDefault
-	}
-	require.NoError(c.t, c.List(c.ctx, list, client.InNamespace(namespace)))
-	var told []string
-	for _, e := range list.Items {
-		if e.Regarding.UID == job.GetUID() {
-			told = append(told, e.Type+" "+e.Reason+": "+e.Note)
-		}
-	}
-	return told
-}
-
-// awaitEvent waits until an event begins so and holds these words.
-func (c *cluster) awaitEvent(job client.Object, begin string, words ...string) {
-	c.t.Helper()
-	c.until(begin+" "+strings.Join(words, ", "), func() bool {
-		for _, e := range c.told(job) {
-			found := strings.HasPrefix(e, begin)
-			for _, w := range words {
-				found = found && strings.Contains(e, w)
-			}
-			if found {
-				return true
-			}
-		}
-		return false
-	})
 }
 
 // in is the cluster as a subtest sees it.

@@ -1,8 +1,11 @@
 package announce
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -45,4 +48,25 @@ func TestEventsOfOneReasonAboutSeveralObjectsAreAllKept(t *testing.T) {
 			}, time.Minute, 10*time.Millisecond)
 		})
 	}
+}
+
+// noting is a recorder that keeps what it is told.
+type noting struct{ kinds, actions, notes []string }
+
+// Eventf implements events.EventRecorder.
+func (n *noting) Eventf(_, _ runtime.Object, kind, _, action, note string, args ...any) {
+	n.kinds, n.actions, n.notes = append(n.kinds, kind), append(n.actions, action), append(n.notes, fmt.Sprintf(note, args...))
+}
+
+// TestEventsKeepWhatARecorderWouldLose: it counts two restarts as one if they have the same action, and the apiserver refuses a long note.
+func TestEventsKeepWhatARecorderWouldLose(t *testing.T) {
+	n := &noting{}
+	Events(n, &v1beta1.GenericJob{}, []kernel.Event{
+		{Reason: "Restarted", Attempt: 1, Warning: true, Message: "100%d"}, {Reason: "Restarted", Attempt: 2, Warning: true}, {Reason: "Completed", Message: strings.Repeat("é", MaxNote)},
+	})
+	require.Equal(t, []string{"Restarted1", "Restarted2", "Completed"}, n.actions)
+	require.Equal(t, []string{"Warning", "Warning", "Normal"}, n.kinds)
+	require.Equal(t, "100%d", n.notes[0], "a message is no format")
+	require.LessOrEqual(t, len(n.notes[2]), MaxNote)
+	require.True(t, utf8.ValidString(n.notes[2]))
 }

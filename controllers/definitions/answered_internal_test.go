@@ -37,7 +37,8 @@ func TestWhatTheApiserverSaysOfACRDIsShown(t *testing.T) {
 		"an edit in between":      {apierrors.NewConflict(crds, "a", errors.New("it has changed")), nil, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			j, err := judgement{kindFound: kindFound{crd: tc.crd}}.answered(tc.err)
+			j := &judgement{kindFound: kindFound{crd: tc.crd}}
+			err := j.noteAnswer(tc.err)
 			if tc.reason == "" {
 				require.ErrorIs(t, err, tc.err)
 				return

@@ -11,28 +11,28 @@ import (
 )
 
 // setReady sets the conditions by which deployment tools know the state of a definition. They follow from Accepted and Serving.
-func setReady(f *v1beta1.TrainingFramework) {
-	condition, why := standing(f)
-	setStanding(f, condition, why.Reason, why.Message)
+func setReady(d *v1beta1.TrainingFramework) {
+	condition, why := standing(d)
+	setStanding(d, condition, why.Reason, why.Message)
 }
 
 // setReconciling shows that a definition has just been accepted, and does not serve yet.
-func setReconciling(f *v1beta1.TrainingFramework) {
-	setStanding(f, v1beta1.FrameworkReconciling, v1beta1.ReasonAccepted, "The definition is accepted, and about to serve.")
+func setReconciling(d *v1beta1.TrainingFramework) {
+	setStanding(d, v1beta1.FrameworkReconciling, v1beta1.ReasonAccepted, "The definition is accepted, and about to serve.")
 }
 
 // setStanding sets Ready, and Reconciling or Stalled beside it if that is how the definition stands.
-func setStanding(f *v1beta1.TrainingFramework, condition, reason, message string) {
+func setStanding(d *v1beta1.TrainingFramework, condition, reason, message string) {
 	ready := metav1.ConditionFalse
 	if condition == v1beta1.FrameworkReady {
 		ready = metav1.ConditionTrue
 	}
-	setCondition(f, v1beta1.FrameworkReady, ready, reason, message)
+	setCondition(d, v1beta1.FrameworkReady, ready, reason, message)
 	for _, other := range []string{v1beta1.FrameworkReconciling, v1beta1.FrameworkStalled} {
 		if other == condition {
-			setCondition(f, other, metav1.ConditionTrue, reason, message)
+			setCondition(d, other, metav1.ConditionTrue, reason, message)
 		} else {
-			meta.RemoveStatusCondition(&f.Status.Conditions, other)
+			meta.RemoveStatusCondition(&d.Status.Conditions, other)
 		}
 	}
 }
@@ -41,9 +41,9 @@ func setStanding(f *v1beta1.TrainingFramework, condition, reason, message string
 var onlyPeopleMend = []string{v1beta1.ReasonInvalidDefinition, v1beta1.ReasonKindConflict}
 
 // standing returns which of the three conditions holds, and the condition that says why. Rights, CRDs and the ends of jobs are waited for.
-func standing(f *v1beta1.TrainingFramework) (string, *metav1.Condition) {
-	accepted := meta.FindStatusCondition(f.Status.Conditions, v1beta1.FrameworkAccepted)
-	serving := meta.FindStatusCondition(f.Status.Conditions, v1beta1.FrameworkServing)
+func standing(d *v1beta1.TrainingFramework) (string, *metav1.Condition) {
+	accepted := meta.FindStatusCondition(d.Status.Conditions, v1beta1.FrameworkAccepted)
+	serving := meta.FindStatusCondition(d.Status.Conditions, v1beta1.FrameworkServing)
 	switch {
 	case accepted.Status == metav1.ConditionFalse && slices.Contains(onlyPeopleMend, accepted.Reason):
 		return v1beta1.FrameworkStalled, accepted
@@ -57,14 +57,14 @@ func standing(f *v1beta1.TrainingFramework) (string, *metav1.Condition) {
 }
 
 // hasReason reports whether a condition has a reason.
-func hasReason(f *v1beta1.TrainingFramework, condition, reason string) bool {
-	have := meta.FindStatusCondition(f.Status.Conditions, condition)
+func hasReason(d *v1beta1.TrainingFramework, condition, reason string) bool {
+	have := meta.FindStatusCondition(d.Status.Conditions, condition)
 	return have != nil && have.Reason == reason
 }
 
 // setCondition sets a condition.
-func setCondition(f *v1beta1.TrainingFramework, condition string, status metav1.ConditionStatus, reason, message string) {
-	meta.SetStatusCondition(&f.Status.Conditions, metav1.Condition{
-		Type: condition, Status: status, Reason: reason, Message: text.Cut(message, text.Max), ObservedGeneration: f.Generation,
+func setCondition(d *v1beta1.TrainingFramework, condition string, status metav1.ConditionStatus, reason, message string) {
+	meta.SetStatusCondition(&d.Status.Conditions, metav1.Condition{
+		Type: condition, Status: status, Reason: reason, Message: text.Cut(message, text.Max), ObservedGeneration: d.Generation,
 	})
 }

@@ -32,16 +32,16 @@ func TestADefinitionIsReadyIfItsNewestEditServes(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			f := &v1beta1.TrainingFramework{ObjectMeta: metav1.ObjectMeta{Generation: 2}}
-			setCondition(f, v1beta1.FrameworkAccepted, tc.accepted.is, tc.accepted.reason, "Of Accepted.")
-			setCondition(f, v1beta1.FrameworkServing, tc.serving.is, tc.serving.reason, "Of Serving.")
-			setReconciling(f)
-			require.True(t, meta.IsStatusConditionTrue(f.Status.Conditions, v1beta1.FrameworkReconciling))
-			setReady(f)
+			d := &v1beta1.TrainingFramework{ObjectMeta: metav1.ObjectMeta{Generation: 2}}
+			setCondition(d, v1beta1.FrameworkAccepted, tc.accepted.is, tc.accepted.reason, "Of Accepted.")
+			setCondition(d, v1beta1.FrameworkServing, tc.serving.is, tc.serving.reason, "Of Serving.")
+			setReconciling(d)
+			require.True(t, meta.IsStatusConditionTrue(d.Status.Conditions, v1beta1.FrameworkReconciling))
+			setReady(d)
 			for _, c := range []string{v1beta1.FrameworkReady, v1beta1.FrameworkReconciling, v1beta1.FrameworkStalled} {
-				require.Equal(t, c == tc.want, meta.IsStatusConditionTrue(f.Status.Conditions, c), c)
+				require.Equal(t, c == tc.want, meta.IsStatusConditionTrue(d.Status.Conditions, c), c)
 			}
-			ready := meta.FindStatusCondition(f.Status.Conditions, v1beta1.FrameworkReady)
+			ready := meta.FindStatusCondition(d.Status.Conditions, v1beta1.FrameworkReady)
 			require.Contains(t, []string{"Of Accepted.", "Of Serving."}, ready.Message)
 			require.EqualValues(t, 2, ready.ObservedGeneration)
 		})

@@ -17,28 +17,30 @@ import (
 )
 
 // lookUpKind looks the kind up in the cluster.
-func (r *Reconciler) lookUpKind(ctx context.Context, f *v1beta1.TrainingFramework) (judgement, error) {
-	crd, err := r.crdOf(ctx, f.Spec.Kind)
+func (j *judgement) lookUpKind(ctx context.Context) error {
+	of := &j.definition.Spec
+	crd, err := j.crdOf(ctx, of.Kind)
 	if err != nil {
-		return judgement{}, err
+		return err
 	}
 	if crd == nil {
-		kind, way := definition.KindOf(&f.Spec), "install its CRD"
-		if f.Spec.Schema != nil {
+		kind, way := definition.KindOf(of), "install its CRD"
+		if of.Schema != nil {
 			way = "the operator makes it when the definition is accepted"
 		}
-		return judgement{notServed: whyNot{v1beta1.ReasonKindMissing, fmt.Sprintf("The cluster has no kind %s of %s: %s.", kind.Kind, kind.GroupVersion(), way)}}, nil
+		j.notServed = whyNot{v1beta1.ReasonKindMissing, fmt.Sprintf("The cluster has no kind %s of %s: %s.", kind.Kind, kind.GroupVersion(), way)}
+		return nil
 	}
-	schemas, err := definition.SchemasOf(crd, f.Spec.Kind)
+	j.crd = crd
+	schemas, err := definition.SchemasOf(crd, of.Kind)
 	if err != nil {
-		return judgement{kindFound: kindFound{crd: crd}, notServed: whyNot{v1beta1.ReasonKindMissing, err.Error() + "."}}, nil
+		j.notServed = whyNot{v1beta1.ReasonKindMissing, err.Error() + "."}
+		return nil
 	}
-	return judgement{kindFound: kindFound{
-		crd:      crd,
-		schemas:  schemas,
-		resource: schema.GroupVersionResource{Group: crd.Spec.Group, Version: f.Spec.Kind.Version, Resource: crd.Spec.Names.Plural},
-		version:  fmt.Sprintf("%s/%d", crd.UID, crd.Generation),
-	}}, nil
+	j.schemas = schemas
+	j.resource = schema.GroupVersionResource{Group: crd.Spec.Group, Version: of.Kind.Version, Resource: crd.Spec.Names.Plural}
+	j.version = fmt.Sprintf("%s/%d", crd.UID, crd.Generation)
+	return nil
 }
 
 // crdOf returns the CRD of a kind; nil if there is none that the cluster serves.
@@ -74,53 +76,53 @@ func (r *Reconciler) crdOf(ctx context.Context, kind v1beta1.FrameworkKind) (*ap
 }
 
 // check looks for mistakes in a definition, and makes the CRD of one that brings its schema.
-func (r *Reconciler) check(ctx context.Context, f *v1beta1.TrainingFramework, j judgement) (judgement, error) {
-	if j.made, j.mistakes = definition.CRDFor(&f.Spec); j.mistakes != nil {
-		return j, nil
+func (j *judgement) check(ctx context.Context) error {
+	of := &j.definition.Spec
+	if j.made, j.mistakes = definition.CRDFor(of); j.mistakes != nil {
+		return nil
 	}
 	schemas := j.schemas
 	if j.made != nil {
-		if schemas, j.mistakes = definition.SchemasOf(j.made, f.Spec.Kind); j.mistakes != nil {
-			return j, nil
+		if schemas, j.mistakes = definition.SchemasOf(j.made, of.Kind); j.mistakes != nil {
+			return nil
 		}
 	}
-	if j.mistakes = definition.Check(&f.Spec, schemas); j.mistakes != nil || j.made == nil {
-		return j, nil
+	if j.mistakes = definition.Check(of, schemas); j.mistakes != nil || j.made == nil {
+		return nil
 	}
-	return r.checkNarrower(ctx, f, j)
+	return j.checkNarrower(ctx)
 }
 
 // checkNarrower looks for what a schema would take from jobs that there are. What no job uses may go, and a bound that all keep may come.
-func (r *Reconciler) checkNarrower(ctx context.Context, f *v1beta1.TrainingFramework, j judgement) (judgement, error) {
+func (j *judgement) checkNarrower(ctx context.Context) error {
 	if j.crd == nil || j.crd.Annotations[v1beta1.AnnotationSchema] == "" {
-		return j, nil // it is not replaced, whatever it has
+		return nil // it is not replaced, whatever it has
 	}
-	narrower := definition.Narrower(&f.Spec, j.crd)
+	narrower := definition.Narrower(&j.definition.Spec, j.crd)
 	if len(narrower) == 0 {
-		return j, nil
+		return nil
 	}
-	why, err := r.unfit(ctx, definition.KindOf(&f.Spec), j.made)
+	why, err := j.unfit(ctx, definition.KindOf(&j.definition.Spec), j.made)
 	if err != nil || why == "" {
-		return j, err
+		return err
 	}
 	j.waitsForJobs = true
 	j.mistakes = fmt.Errorf("%w\n%s Take the edit back, or delete the job: the operator looks again every minute, and takes the edit once no job is in its way", narrower, why)
-	return j, nil
+	return nil
 }
 
 // makeKind gives the cluster the CRD of an accepted definition. What it replaces must be one that the operator has made.
-func (r *Reconciler) makeKind(ctx context.Context, j judgement) (judgement, error) {
+func (j *judgement) makeKind(ctx context.Context) error {
 	made, have := j.made, j.crd
 	if have == nil { // one that is not served yet, or of another kind, may have the name
 		have = &apiextensionsv1.CustomResourceDefinition{}
-		err := r.Live.Get(ctx, client.ObjectKeyFromObject(made), have)
+		err := j.Live.Get(ctx, client.ObjectKeyFromObject(made), have)
 		if apierrors.IsNotFound(err) {
-			err = r.Client.Create(ctx, made)
 			j.notServed.message = fmt.Sprintf("CustomResourceDefinition %s has just been made.", made.Name)
-			return j.answered(err)
+			return j.noteAnswer(j.Client.Create(ctx, made))
 		}
 		if err != nil {
-			return j, fmt.Errorf("read CustomResourceDefinition %s: %w", made.Name, err)
+			return fmt.Errorf("read CustomResourceDefinition %s: %w", made.Name, err)
 		}
 		j.notServed.message = whyNotServed(have)
 	}
@@ -129,25 +131,25 @@ func (r *Reconciler) makeKind(ctx context.Context, j judgement) (judgement, erro
 	case have.Spec.Names.Kind != made.Spec.Names.Kind: // names have no capital letters
 		j.schemaRefused = whyNot{v1beta1.ReasonKindConflict,
 			fmt.Sprintf("spec.kind: CustomResourceDefinition %s is there, of kind %s. Call the kind something else: another definition with another kind.", have.Name, have.Spec.Names.Kind)}
-		return j, nil
+		return nil
 	case hash == "" || have.Name != made.Name:
 		j.schemaRefused = whyNot{v1beta1.ReasonKindConflict,
 			fmt.Sprintf("spec.schema: CustomResourceDefinition %s is there, and the operator has not made it. Leave schema out to use it as it is, or delete it, which deletes its objects.", have.Name)}
-		return j, nil
+		return nil
 	case hash == made.Annotations[v1beta1.AnnotationSchema] || have.DeletionTimestamp != nil:
-		return j, nil
+		return nil
 	}
 	next := have.DeepCopy()
 	next.Annotations[v1beta1.AnnotationSchema] = made.Annotations[v1beta1.AnnotationSchema]
 	next.Spec.Versions = made.Spec.Versions
-	return j.answered(r.Client.Patch(ctx, next, client.MergeFromWithOptions(have, client.MergeFromWithOptimisticLock{})))
+	return j.noteAnswer(j.Client.Patch(ctx, next, client.MergeFromWithOptions(have, client.MergeFromWithOptimisticLock{})))
 }
 
 const lacksSchemas = "The operator may not create and patch customresourcedefinitions. A cluster admin must apply the CRD of spec.schema, after each edit of that: " +
-	"`kubectl gj translate -f FILE -o yaml` prints it of the definition. Or let the operator do it, which takes a right on all CRDs: the component deploy/framework-schemas, or frameworkSchemas of the chart."
+	"`kubectl gj translate -d FILE -o yaml` prints it of the definition. Or let the operator do it, which takes a right on all CRDs: the component deploy/framework-schemas, or frameworkSchemas of the chart."
 
-// answered returns the judgement with what the apiserver says of a CRD.
-func (j judgement) answered(err error) (judgement, error) {
+// noteAnswer notes what the apiserver says of a CRD that was written. It returns an error that may pass.
+func (j *judgement) noteAnswer(err error) error {
 	switch {
 	case apierrors.IsForbidden(err) && j.crd != nil: // the kind as it was is served
 		j.schemaRefused = whyNot{v1beta1.ReasonRightsMissing, lacksSchemas + " The apiserver says: " + err.Error()}
@@ -156,9 +158,9 @@ func (j judgement) answered(err error) (judgement, error) {
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err): // a webhook's refusal is often the second
 		j.schemaRefused = whyNot{v1beta1.ReasonInvalidDefinition, "spec.schema: " + err.Error()}
 	case err != nil:
-		return j, fmt.Errorf("write the CustomResourceDefinition of a TrainingFramework: %w", err)
+		return fmt.Errorf("write the CustomResourceDefinition of a TrainingFramework: %w", err)
 	}
-	return j, nil
+	return nil
 }
 
 // whyNotServed returns what a CRD waits for.

@@ -16,23 +16,23 @@ import (
 )
 
 // named returns a definition by its name and UID, for events that come after it.
-func named(f *v1beta1.TrainingFramework) *v1beta1.TrainingFramework {
+func named(d *v1beta1.TrainingFramework) *v1beta1.TrainingFramework {
 	return &v1beta1.TrainingFramework{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1beta1.GroupVersion.String(), Kind: v1beta1.KindTrainingFramework},
-		ObjectMeta: metav1.ObjectMeta{Name: f.Name, UID: f.UID},
+		ObjectMeta: metav1.ObjectMeta{Name: d.Name, UID: d.UID},
 	}
 }
 
 // reportRefused tells of an edit that is refused, once for each edit and reason.
-func (r *Reconciler) reportRefused(ctx context.Context, before, f *v1beta1.TrainingFramework) {
+func (r *Reconciler) reportRefused(ctx context.Context, before, d *v1beta1.TrainingFramework) {
 	old := meta.FindStatusCondition(before.Status.Conditions, v1beta1.FrameworkAccepted)
-	now := meta.FindStatusCondition(f.Status.Conditions, v1beta1.FrameworkAccepted)
+	now := meta.FindStatusCondition(d.Status.Conditions, v1beta1.FrameworkAccepted)
 	if now == nil || now.Status != metav1.ConditionFalse || old != nil && old.Status == now.Status && old.Reason == now.Reason && old.ObservedGeneration == now.ObservedGeneration {
 		return
 	}
-	list := []kernel.Event{{Warning: true, Reason: now.Reason, Message: now.Message, Attempt: int(f.Generation)}} // each edit has an event of its own
+	list := []kernel.Event{{Warning: true, Reason: now.Reason, Message: now.Message, Attempt: int(d.Generation)}} // each edit has an event of its own
 	announce.Warnings(ctx, list)
-	announce.Events(r.Recorder, named(f), list)
+	announce.Events(r.Recorder, named(d), list)
 }
 
 // reportDeleted tells of a definition that is gone while jobs of its kind are not over, unless another follows it. The jobs hear of it themselves,
@@ -42,8 +42,8 @@ func (r *Reconciler) reportDeleted(ctx context.Context, was *servedKind) {
 		return
 	}
 	n := was.unfinished()
-	follows := r.filter(ctx, func(f *v1beta1.TrainingFramework) bool {
-		return f.UID != was.definition.UID && f.DeletionTimestamp == nil && definition.KindOf(&f.Spec).GroupKind() == was.kind.GroupKind()
+	follows := r.filter(ctx, func(d *v1beta1.TrainingFramework) bool {
+		return d.UID != was.definition.UID && d.DeletionTimestamp == nil && definition.KindOf(&d.Spec).GroupKind() == was.kind.GroupKind()
 	})
 	if n == 0 || len(follows) > 0 {
 		return

@@ -69,32 +69,32 @@ func (k *Kinds) Start(ctx context.Context) error {
 
 // ensureServed has the jobs of a definition's kind reconciled by its revisions. BuiltFrom changes with these. It returns how the cache is filled; nil
 // if it is.
-func (k *Kinds) ensureServed(f *v1beta1.TrainingFramework, s definition.Schemas, builtFrom string) (*filling, error) {
+func (k *Kinds) ensureServed(d *v1beta1.TrainingFramework, s definition.Schemas, builtFrom string) (*filling, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	served := k.running[f.Name]
+	served := k.running[d.Name]
 	if served != nil {
-		served.definition = named(f) // it may have been made again
+		served.definition = named(d) // it may have been made again
 	}
 	if served != nil && served.builtFrom == builtFrom {
-		return k.unfilled(f.Name), nil
+		return k.unfilled(d.Name), nil
 	}
 	if served == nil {
 		var err error
 		for name, other := range k.running { // the definition that it follows is not looked at yet
-			if other.kind.Kind == f.Spec.Kind.Kind {
+			if other.kind.Kind == d.Spec.Kind.Kind {
 				k.endLocked(name)
 			}
 		}
-		if served, err = k.begin(f, s); err != nil {
-			return nil, fmt.Errorf("watch %s: %w", f.Spec.Kind.Kind, err)
+		if served, err = k.begin(d, s); err != nil {
+			return nil, fmt.Errorf("watch %s: %w", d.Spec.Kind.Kind, err)
 		}
-		k.running[f.Name] = served
-	} else if err := served.useRevisions(f, s); err != nil {
+		k.running[d.Name] = served
+	} else if err := served.useRevisions(d, s); err != nil {
 		return nil, err
 	}
 	served.builtFrom = builtFrom
-	return k.unfilled(f.Name), nil
+	return k.unfilled(d.Name), nil
 }
 
 // unfilled returns how the cache of a kind that runs is filled; nil if it is.
@@ -134,16 +134,16 @@ func (k *Kinds) end(name string) *servedKind {
 	return k.endLocked(name)
 }
 
-// endReplaced ends the kind of an earlier definition of the same name if f is of another kind, and returns the kind that ran. A definition may be
+// endReplaced ends the kind of an earlier definition of the same name if d is of another kind, and returns the kind that ran. A definition may be
 // deleted and made again between two reconciles.
-func (k *Kinds) endReplaced(f *v1beta1.TrainingFramework) *servedKind {
+func (k *Kinds) endReplaced(d *v1beta1.TrainingFramework) *servedKind {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if served := k.running[f.Name]; served == nil || served.kind == definition.KindOf(&f.Spec) {
+	if served := k.running[d.Name]; served == nil || served.kind == definition.KindOf(&d.Spec) {
 		return nil
 	}
-	delete(k.fillings, f.Name)
-	return k.endLocked(f.Name)
+	delete(k.fillings, d.Name)
+	return k.endLocked(d.Name)
 }
 
 // endLocked is end, with mu held.
@@ -159,20 +159,20 @@ func (k *Kinds) endLocked(name string) *servedKind {
 }
 
 // begin starts to watch a kind.
-func (k *Kinds) begin(f *v1beta1.TrainingFramework, s definition.Schemas) (*servedKind, error) {
-	served := &servedKind{kind: definition.KindOf(&f.Spec), definition: named(f), revised: &training.Revised{Cache: k.Manager.GetCache()}}
-	if k.fillings[f.Name] == nil {
-		k.fillings[f.Name] = &filling{clock: k.Clock, since: k.Clock.Now()}
+func (k *Kinds) begin(d *v1beta1.TrainingFramework, s definition.Schemas) (*servedKind, error) {
+	served := &servedKind{kind: definition.KindOf(&d.Spec), definition: named(d), revised: &training.Revised{Cache: k.Manager.GetCache()}}
+	if k.fillings[d.Name] == nil {
+		k.fillings[d.Name] = &filling{clock: k.Clock, since: k.Clock.Now()}
 	}
-	jobs, err := k.cacheOf(served.kind, k.fillings[f.Name])
+	jobs, err := k.cacheOf(served.kind, k.fillings[d.Name])
 	if err != nil {
 		return nil, err
 	}
 	if served.base, err = k.newJobReconciler(served.kind, jobs); err != nil {
 		return nil, err
 	}
-	served.base.Definition = f.Name
-	if err := served.useRevisions(f, s); err != nil {
+	served.base.Definition = d.Name
+	if err := served.useRevisions(d, s); err != nil {
 		return nil, err
 	}
 	o := k.Options()
@@ -198,25 +198,25 @@ func (k *Kinds) begin(f *v1beta1.TrainingFramework, s definition.Schemas) (*serv
 	}
 	served.stop = stop
 	k.Counts.AddKind(served.kind)
-	k.run(ctx, f.Name, jobs.Start)
-	k.run(ctx, f.Name, jobController.Start)
+	k.run(ctx, d.Name, jobs.Start)
+	k.run(ctx, d.Name, jobController.Start)
 	return served, nil
 }
 
 // useRevisions has jobs compiled by all revisions of the definition.
-func (s *servedKind) useRevisions(f *v1beta1.TrainingFramework, schemas definition.Schemas) error {
-	list, err := revisionsOf(f, schemas, s.base)
+func (s *servedKind) useRevisions(d *v1beta1.TrainingFramework, schemas definition.Schemas) error {
+	list, err := revisionsOf(d, schemas, s.base)
 	if err == nil {
-		s.revised.Serve(f.Name, list...)
+		s.revised.Serve(d.Name, list...)
 	}
 	return err
 }
 
-// run lets something go on until the context ends. If it ends by itself, for want of rights perhaps, the kind is begun anew when it
+// run watches until the context ends. If watch ends by itself, for want of rights perhaps, the kind is begun anew when it
 // is looked at again.
-func (k *Kinds) run(ctx context.Context, name string, f func(context.Context) error) {
+func (k *Kinds) run(ctx context.Context, name string, watch func(context.Context) error) {
 	k.ended.Go(func() {
-		err := f(ctx)
+		err := watch(ctx)
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		if err != nil && ctx.Err() == nil { // or the name is another kind's by now
@@ -256,11 +256,11 @@ func (k *Kinds) newJobReconciler(kind schema.GroupVersionKind, jobs cache.Cache)
 	if err != nil {
 		return nil, err
 	}
-	f := &training.Reconciler{
+	jobReconciler := &training.Reconciler{
 		Client: compact.Client(c), Live: k.Live, Recorder: k.Recorder(), Clock: k.Clock, Kind: kind, Counts: k.Counts, Memory: &training.Memory{},
 	}
-	f.New = func() client.Object { return &definition.Job{} }
-	return f, nil
+	jobReconciler.New = func() client.Object { return &definition.Job{} }
+	return jobReconciler, nil
 }
 
 // twoCaches reads jobs of definitions from their own cache, and all else from the one that all share.

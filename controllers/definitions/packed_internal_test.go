@@ -28,11 +28,11 @@ const largeText = 20_000
 // large returns a definition as the cache holds it, with the annotation that kubectl apply writes.
 func large(t *testing.T, name string) *v1beta1.TrainingFramework {
 	t.Helper()
-	f := &v1beta1.TrainingFramework{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"applied": strings.Repeat("x", largeText)}}}
-	f.Spec.Kind = v1beta1.FrameworkKind{Group: "example.com", Version: "v2", Kind: "LargeJob"}
-	_, err := compact.Object(f)
+	d := &v1beta1.TrainingFramework{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"applied": strings.Repeat("x", largeText)}}}
+	d.Spec.Kind = v1beta1.FrameworkKind{Group: "example.com", Version: "v2", Kind: "LargeJob"}
+	_, err := compact.Object(d)
 	require.NoError(t, err)
-	return f
+	return d
 }
 
 // of returns a reconciler whose cache holds these, and what it records.
@@ -87,7 +87,7 @@ func TestUnservedJobsAreReadInAServedVersion(t *testing.T) {
 
 // TestRevisionsInUseAreReadOfPackedJobs: to open all large jobs of the cluster at once would take gigabytes. What is packed here cannot be opened.
 func TestRevisionsInUseAreReadOfPackedJobs(t *testing.T) {
-	f := large(t, "a")
+	d := large(t, "a")
 	job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{
 		Name: "j", Namespace: "team", OwnerReferences: []metav1.OwnerReference{{Kind: "LargeJob", Controller: ptr.To(true)}},
 		Annotations: map[string]string{v1beta1.AnnotationFrameworkRevision: "0123456789", "size": strings.Repeat("x", largeText)},
@@ -100,10 +100,10 @@ func TestRevisionsInUseAreReadOfPackedJobs(t *testing.T) {
 			job.Annotations[key] = "no JSON"
 		}
 	}
-	r, _ := of(t, f, job)
+	r, _ := of(t, d, job)
 	budget := &compact.Budget{}
 	_, err = budget.Around(reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
-		used, err := r.used(ctx, f)
+		used, err := r.used(ctx, d)
 		require.NoError(t, err)
 		require.Equal(t, map[string]bool{"0123456789": true}, used)
 		return ctrl.Result{}, nil

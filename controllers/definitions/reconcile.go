@@ -56,43 +56,44 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	f := &v1beta1.TrainingFramework{}
-	err := r.Client.Get(ctx, req.NamespacedName, f)
-	if apierrors.IsNotFound(err) || err == nil && f.DeletionTimestamp != nil {
+	d := &v1beta1.TrainingFramework{}
+	err := r.Client.Get(ctx, req.NamespacedName, d)
+	if apierrors.IsNotFound(err) || err == nil && d.DeletionTimestamp != nil {
 		r.reportDeleted(ctx, r.kinds.end(req.Name))
 		return ctrl.Result{}, nil
 	}
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("read TrainingFramework %s: %w", req.Name, err)
 	}
-	r.reportDeleted(ctx, r.kinds.endReplaced(f))
-	before := f.DeepCopy()
-	j, err := r.judge(ctx, f)
+	r.reportDeleted(ctx, r.kinds.endReplaced(d))
+	before := d.DeepCopy()
+	j, err := r.judge(ctx, d)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	// What compiles jobs is stored before it does, so that the next operator knows it.
-	if !slices.EqualFunc(before.Status.Revisions, f.Status.Revisions, func(a, b v1beta1.FrameworkRevision) bool { return a.Name == b.Name }) {
-		setReconciling(f)
-		if err := r.writeStatus(ctx, f); err != nil {
+	if !slices.EqualFunc(before.Status.Revisions, d.Status.Revisions, func(a, b v1beta1.FrameworkRevision) bool { return a.Name == b.Name }) {
+		setReconciling(d)
+		if err := r.writeStatus(ctx, d); err != nil {
 			return ctrl.Result{}, err
 		}
-		before = f.DeepCopy()
+		before = d.DeepCopy()
 	}
-	again, err := r.serve(ctx, f, j)
+	again, err := r.serve(ctx, j)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	setReady(f)
-	return ctrl.Result{RequeueAfter: orSooner(f, j, again)}, r.showChanges(ctx, before, f)
+	setReady(d)
+	return ctrl.Result{RequeueAfter: j.orSooner(again)}, r.showChanges(ctx, before, d)
 }
 
 // orSooner returns when to look again at a definition that waits for something of which no event tells.
-func orSooner(f *v1beta1.TrainingFramework, j judgement, again time.Duration) time.Duration {
+func (j *judgement) orSooner(again time.Duration) time.Duration {
+	d := j.definition
 	switch {
-	case hasReason(f, v1beta1.FrameworkAccepted, v1beta1.ReasonTooManyRevisions):
+	case hasReason(d, v1beta1.FrameworkAccepted, v1beta1.ReasonTooManyRevisions):
 		return calls.Sooner(again, askForRoom)
-	case hasReason(f, v1beta1.FrameworkAccepted, v1beta1.ReasonRightsMissing), hasReason(f, v1beta1.FrameworkServing, v1beta1.ReasonRightsMissing):
+	case hasReason(d, v1beta1.FrameworkAccepted, v1beta1.ReasonRightsMissing), hasReason(d, v1beta1.FrameworkServing, v1beta1.ReasonRightsMissing):
 		return calls.Sooner(again, askForRights)
 	case j.waitsForJobs:
 		return calls.Sooner(again, askForJobs)
@@ -102,26 +103,27 @@ func orSooner(f *v1beta1.TrainingFramework, j judgement, again time.Duration) ti
 }
 
 // showChanges writes the status, if it is news, and tells of an edit that is refused.
-func (r *Reconciler) showChanges(ctx context.Context, before, f *v1beta1.TrainingFramework) error {
-	if equality.Semantic.DeepEqual(before.Status, f.Status) {
+func (r *Reconciler) showChanges(ctx context.Context, before, d *v1beta1.TrainingFramework) error {
+	if equality.Semantic.DeepEqual(before.Status, d.Status) {
 		return nil
 	}
-	if err := r.writeStatus(ctx, f); err != nil {
+	if err := r.writeStatus(ctx, d); err != nil {
 		return err
 	}
-	r.reportRefused(ctx, before, f)
+	r.reportRefused(ctx, before, d)
 	return nil
 }
 
-func (r *Reconciler) writeStatus(ctx context.Context, f *v1beta1.TrainingFramework) error {
-	if err := r.Client.Status().Update(ctx, f); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("write status of TrainingFramework %s: %w", f.Name, err)
+func (r *Reconciler) writeStatus(ctx context.Context, d *v1beta1.TrainingFramework) error {
+	if err := r.Client.Status().Update(ctx, d); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("write status of TrainingFramework %s: %w", d.Name, err)
 	}
 	return nil
 }
 
 // serve has the kind served, if nothing is in the way, and says how that stands. It returns when to look again; 0 to wait for an event.
-func (r *Reconciler) serve(ctx context.Context, f *v1beta1.TrainingFramework, j judgement) (time.Duration, error) {
+func (r *Reconciler) serve(ctx context.Context, j *judgement) (time.Duration, error) {
+	d := j.definition
 	if j.notServed.reason == "" {
 		lacks, err := r.lacks(ctx, j.resource)
 		if err != nil {
@@ -133,18 +135,18 @@ func (r *Reconciler) serve(ctx context.Context, f *v1beta1.TrainingFramework, j 
 		}
 	}
 	if j.notServed.reason != "" {
-		r.kinds.end(f.Name)
-		setCondition(f, v1beta1.FrameworkServing, metav1.ConditionFalse, j.notServed.reason, j.notServed.message)
+		r.kinds.end(d.Name)
+		setCondition(d, v1beta1.FrameworkServing, metav1.ConditionFalse, j.notServed.reason, j.notServed.message)
 		return 0, nil
 	}
 	names := make([]string, 0, maxRevisions)
-	for _, revision := range f.Status.Revisions {
+	for _, revision := range d.Status.Revisions {
 		names = append(names, revision.Name)
 	}
-	fills, err := r.kinds.ensureServed(f, j.schemas, j.version+" "+strings.Join(names, " "))
+	fills, err := r.kinds.ensureServed(d, j.schemas, j.version+" "+strings.Join(names, " "))
 	if errors.Is(err, errNewest) {
-		r.kinds.end(f.Name)
-		setCondition(f, v1beta1.FrameworkServing, metav1.ConditionFalse, v1beta1.ReasonInvalidDefinition, "Mend the definition: "+err.Error()+".")
+		r.kinds.end(d.Name)
+		setCondition(d, v1beta1.FrameworkServing, metav1.ConditionFalse, v1beta1.ReasonInvalidDefinition, "Mend the definition: "+err.Error()+".")
 		return 0, nil
 	}
 	if err != nil {
@@ -152,13 +154,13 @@ func (r *Reconciler) serve(ctx context.Context, f *v1beta1.TrainingFramework, j 
 	}
 	if fills != nil {
 		message, again := fills.report(r.kinds.Clock.Now())
-		setCondition(f, v1beta1.FrameworkServing, metav1.ConditionUnknown, v1beta1.ReasonServing, message)
+		setCondition(d, v1beta1.FrameworkServing, metav1.ConditionUnknown, v1beta1.ReasonServing, message)
 		return again, nil
 	}
 	message := "Jobs are compiled by revision " + names[0] + "."
-	if meta.IsStatusConditionFalse(f.Status.Conditions, v1beta1.FrameworkAccepted) {
+	if meta.IsStatusConditionFalse(d.Status.Conditions, v1beta1.FrameworkAccepted) {
 		message += " The newest edit is refused, and compiles none: see the condition Accepted."
 	}
-	setCondition(f, v1beta1.FrameworkServing, metav1.ConditionTrue, v1beta1.ReasonServing, message)
+	setCondition(d, v1beta1.FrameworkServing, metav1.ConditionTrue, v1beta1.ReasonServing, message)
 	return askAgain, nil
 }

@@ -101,12 +101,12 @@ func newReplacing(t *testing.T, installed ...v1beta1.FrameworkKind) *replacing {
 // define makes a definition, in place of one of its name if there is one.
 func (r *replacing) define(name string, kind v1beta1.FrameworkKind, uid types.UID) {
 	r.Helper()
-	f := &v1beta1.TrainingFramework{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	require.NoError(r, client.IgnoreNotFound(r.Client.Delete(r.Context(), f)))
-	f = &v1beta1.TrainingFramework{}
-	readJAX(r.T, "framework.yaml", f)
-	f.Name, f.UID, f.Spec.Kind = name, uid, kind
-	require.NoError(r, r.Client.Create(r.Context(), f))
+	d := &v1beta1.TrainingFramework{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	require.NoError(r, client.IgnoreNotFound(r.Client.Delete(r.Context(), d)))
+	d = &v1beta1.TrainingFramework{}
+	readJAX(r.T, "framework.yaml", d)
+	d.Name, d.UID, d.Spec.Kind = name, uid, kind
+	require.NoError(r, r.Client.Create(r.Context(), d))
 }
 
 // see makes one reconcile over a definition, and returns how it serves.
@@ -114,9 +114,9 @@ func (r *replacing) see(name string) *metav1.Condition {
 	r.Helper()
 	_, err := r.Reconcile(r.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Name: name}})
 	require.NoError(r, err)
-	f := &v1beta1.TrainingFramework{}
-	require.NoError(r, r.Client.Get(r.Context(), client.ObjectKey{Name: name}, f))
-	return meta.FindStatusCondition(f.Status.Conditions, v1beta1.FrameworkServing)
+	d := &v1beta1.TrainingFramework{}
+	require.NoError(r, r.Client.Get(r.Context(), client.ObjectKey{Name: name}, d))
+	return meta.FindStatusCondition(d.Status.Conditions, v1beta1.FrameworkServing)
 }
 
 // watched returns the kinds that are watched, by their definitions.

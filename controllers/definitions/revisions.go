@@ -18,21 +18,21 @@ var errNewest = errors.New("this operator does not accept the last revision that
 // revisionsOf returns reconcilers of all revisions that a definition has accepted, the newest first. One may no longer fit the kind's schema,
 // which has changed since. The operator takes such a definition without the schema: its mistakes fail jobs, and only those that it concerns. An
 // earlier operator may have accepted what this one does not. Jobs of such a revision go on as they are, and say that it is not kept.
-func revisionsOf(f *v1beta1.TrainingFramework, s definition.Schemas, base *training.Reconciler) ([]*training.Reconciler, error) {
+func revisionsOf(d *v1beta1.TrainingFramework, s definition.Schemas, base *training.Reconciler) ([]*training.Reconciler, error) {
 	var list []*training.Reconciler
-	for i := range f.Status.Revisions {
-		spec := &f.Status.Revisions[i].Spec
-		d, err := definition.New(spec, s)
+	for i := range d.Status.Revisions {
+		spec := &d.Status.Revisions[i].Spec
+		compiler, err := definition.New(spec, s)
 		if err != nil {
-			d, err = definition.New(spec, definition.Schemas{})
+			compiler, err = definition.New(spec, definition.Schemas{})
 		}
 		switch {
 		case err != nil && i == 0:
-			return nil, fmt.Errorf("%w: status.revisions[0] of TrainingFramework %s: %w", errNewest, f.Name, err)
+			return nil, fmt.Errorf("%w: status.revisions[0] of TrainingFramework %s: %w", errNewest, d.Name, err)
 		case err != nil:
 			continue
 		}
-		list = append(list, base.With(blaming(f.Name, d.Registration())))
+		list = append(list, base.With(blaming(d.Name, compiler.Registration())))
 	}
 	return list, nil
 }

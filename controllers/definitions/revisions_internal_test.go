@@ -17,21 +17,21 @@ import (
 func TestARevisionThatAnEarlierOperatorAcceptedHoldsUpNoOther(t *testing.T) {
 	raw, err := os.ReadFile(filepath.Join("..", "..", "deploy", "frameworks", "jax", "framework.yaml"))
 	require.NoError(t, err)
-	f := &v1beta1.TrainingFramework{}
-	require.NoError(t, yaml.UnmarshalStrict(raw, f))
-	bad := f.Spec.DeepCopy()
+	d := &v1beta1.TrainingFramework{}
+	require.NoError(t, yaml.UnmarshalStrict(raw, d))
+	bad := d.Spec.DeepCopy()
 	bad.RunPolicy = "job.spec.name.matches(job.name)"
 	of := func(specs ...*v1beta1.TrainingFrameworkSpec) ([]*training.Reconciler, error) {
-		f.Status.Revisions = nil
+		d.Status.Revisions = nil
 		for _, spec := range specs {
-			f.Status.Revisions = append(f.Status.Revisions, v1beta1.FrameworkRevision{Name: definition.RevisionOf(spec), Spec: *spec})
+			d.Status.Revisions = append(d.Status.Revisions, v1beta1.FrameworkRevision{Name: definition.RevisionOf(spec), Spec: *spec})
 		}
-		return revisionsOf(f, definition.Schemas{}, &training.Reconciler{})
+		return revisionsOf(d, definition.Schemas{}, &training.Reconciler{})
 	}
-	list, err := of(&f.Spec, bad, &f.Spec)
+	list, err := of(&d.Spec, bad, &d.Spec)
 	require.NoError(t, err)
 	require.Len(t, list, 2)
-	_, err = of(bad, &f.Spec)
+	_, err = of(bad, &d.Spec)
 	require.ErrorIs(t, err, errNewest)
 	require.ErrorContains(t, err, "status.revisions[0] of TrainingFramework jax: spec.runPolicy: matches takes a pattern")
 }

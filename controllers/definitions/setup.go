@@ -46,15 +46,15 @@ func SetUp(s *wiring.Shared, kinds *Kinds, taken []string) error {
 // rivals returns the other definitions of the same kind. One that goes makes room for them, and one that comes may be older by its name.
 func (r *Reconciler) rivals(ctx context.Context, o client.Object) []ctrl.Request {
 	one, ok := o.(*v1beta1.TrainingFramework)
-	return r.filter(ctx, func(f *v1beta1.TrainingFramework) bool {
-		return ok && f.Name != one.Name && f.Spec.Kind.Kind == one.Spec.Kind.Kind
+	return r.filter(ctx, func(d *v1beta1.TrainingFramework) bool {
+		return ok && d.Name != one.Name && d.Spec.Kind.Kind == one.Spec.Kind.Kind
 	})
 }
 
 // defined returns the definitions of kinds of the group of a CRD.
 func (r *Reconciler) defined(ctx context.Context, crd client.Object) []ctrl.Request {
 	_, group, _ := strings.Cut(crd.GetName(), ".")
-	return r.filter(ctx, func(f *v1beta1.TrainingFramework) bool { return definition.KindOf(&f.Spec).Group == group })
+	return r.filter(ctx, func(d *v1beta1.TrainingFramework) bool { return definition.KindOf(&d.Spec).Group == group })
 }
 
 func (r *Reconciler) filter(ctx context.Context, are func(*v1beta1.TrainingFramework) bool) (list []ctrl.Request) {

@@ -27,7 +27,7 @@ import (
 	"github.com/genericjob/genericjob/translators/definition"
 )
 
-// unserved tells jobs whose kind has no definition that nobody serves them. Nobody watches such a kind, so it looks now and then. It knows the
+// unserved tells jobs whose kind has no definition, or only one that was never accepted, that nobody serves them. Nobody watches such a kind, so it looks now and then. It knows the
 // kinds whose definition was deleted while this operator ran, and those that an operator has made. Of others it knows nothing.
 type unserved struct {
 	*Reconciler
@@ -40,8 +40,13 @@ type unserved struct {
 	told map[schema.GroupVersionKind]map[types.UID]bool // jobs that know, of each kind
 }
 
-// lookForUnserved is how long such a job waits at most to be told.
-const lookForUnserved = 30 * time.Second
+const (
+	// lookForUnserved is how long such a job waits at most to be told.
+	lookForUnserved = 30 * time.Second
+	// maxUnserved is how many jobs of a kind are looked at, 50 in a call. Jobs behind these hear nothing: the calls, and what is remembered of each
+	// job, would have no bound. deploy/LIMITS.md says so.
+	maxUnserved = 5000
+)
 
 func newUnserved(r *Reconciler, log logr.Logger) *unserved {
 	return &unserved{Reconciler: r, log: log, soon: make(chan struct{}, 1), gone: map[schema.GroupVersionKind]bool{}, told: map[schema.GroupVersionKind]map[types.UID]bool{}}
@@ -90,7 +95,7 @@ func (u *unserved) look(ctx context.Context) error {
 	}
 	defined := map[schema.GroupKind]bool{}
 	for i := range all.Items {
-		if all.Items[i].DeletionTimestamp == nil {
+		if mayServe(&all.Items[i]) {
 			defined[definition.KindOf(&all.Items[i].Spec).GroupKind()] = true
 		}
 	}
@@ -113,6 +118,14 @@ func (u *unserved) look(ctx context.Context) error {
 		failed = errors.Join(failed, u.lookAt(ctx, kind)) // it hides no other kind
 	}
 	return failed
+}
+
+// mayServe reports whether a definition serves its kind, or may at any moment. One that is refused and was never accepted serves nobody until people
+// mend it. A conflict may be with a definition that has just been deleted.
+func mayServe(d *v1beta1.TrainingFramework) bool {
+	accepted := meta.FindStatusCondition(d.Status.Conditions, v1beta1.FrameworkAccepted)
+	refused := accepted != nil && accepted.Status == metav1.ConditionFalse && accepted.Reason != v1beta1.ReasonKindConflict
+	return d.DeletionTimestamp == nil && (len(d.Status.Revisions) > 0 || !refused)
 }
 
 // made returns the kinds that an operator has made of definitions, and that have none now.
@@ -165,7 +178,7 @@ func servedVersion(crd *apiextensionsv1.CustomResourceDefinition) string {
 	return ""
 }
 
-// lookAt tells the jobs of a kind. One that may not be listed, or is gone, has none that could be told.
+// lookAt tells the jobs of a kind, the first maxUnserved by namespace and name. A kind that may not be listed, or is gone, has none that could be told.
 func (u *unserved) lookAt(ctx context.Context, kind schema.GroupVersionKind) error {
 	blank := func() *metav1.PartialObjectMetadataList {
 		list := &metav1.PartialObjectMetadataList{}
@@ -186,7 +199,7 @@ func (u *unserved) lookAt(ctx context.Context, kind schema.GroupVersionKind) err
 			u.told[kind][job.UID], told[job.UID] = true, true
 		}
 		seen += len(page.Items)
-		return seen >= maxStored
+		return seen >= maxUnserved
 	})
 	switch {
 	case apierrors.IsForbidden(err):
@@ -216,7 +229,7 @@ func (u *unserved) warn(ctx context.Context, kind schema.GroupVersionKind, job *
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("read GenericJob %s/%s: %w", job.Namespace, job.Name, err)
 	}
-	message := fmt.Sprintf("No TrainingFramework serves the kind %s: nothing is made of this job until a cluster admin applies one.", kind.Kind)
+	message := fmt.Sprintf("No TrainingFramework serves the kind %s: nothing is made of this job until a cluster admin applies one that is accepted.", kind.Kind)
 	if err == nil && metav1.IsControlledBy(made, job) {
 		if made.Status.CompletionTime != nil {
 			return nil

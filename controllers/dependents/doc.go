@@ -4,7 +4,8 @@
 // # What always holds
 //
 //   - An object that the job does not control is left alone.
-//   - The fence comes before each create. No TensorBoard is created for a job that has finished.
+//   - Before each create the job is read from the apiserver, and must be as the cache shows it (the fence). No TensorBoard is created for a job that
+//     has finished.
 //   - The job trains on if any of this fails.
 //
 // Begin with TensorBoard in tensorboard.go; autoscaler.go is the same for one object.

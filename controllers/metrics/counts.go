@@ -59,7 +59,7 @@ func newCounts(byNamespace bool, kinds []schema.GroupVersionKind) *Counts {
 		failed: counter("genericjob_calls_failed_total",
 			"Calls for a job that failed, each time: refused, in conflict or not answered. Object is what the call was about, reason is as in the condition Blocked.", "kind", "object", "reason"),
 		stopped: counter("genericjob_reconciles_stopped_total",
-			"Reconciles that stopped because the job was no longer what they had planned from. By is conflict (its status has another version) or fence (a live look at the job, or at its pods).", "controller", "by"),
+			"Reconciles that stopped because the job was no longer what they had planned from. By is conflict (what it was to write has another version) or fence (a live look at the job, or at its pods).", "controller", "by"),
 	}
 	c.seconds = counter("genericjob_time_seconds_total",
 		"Seconds of jobs' lives by what they were spent on, as in status.time: of intervals that are over.", timeLabels(byNamespace)...)

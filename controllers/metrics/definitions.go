@@ -33,9 +33,9 @@ func (c *DefinitionCollector) Describe(to chan<- *prometheus.Desc) { to <- defin
 // Collect implements prometheus.Collector.
 func (c *DefinitionCollector) Collect(to chan<- prometheus.Metric) {
 	counts := map[string]int{}
-	if !c.Each(func(f *v1beta1.TrainingFramework) {
-		if f.DeletionTimestamp == nil {
-			counts[stateOf(f)]++
+	if !c.Each(func(d *v1beta1.TrainingFramework) {
+		if d.DeletionTimestamp == nil {
+			counts[stateOf(d)]++
 		}
 	}) {
 		return
@@ -45,8 +45,8 @@ func (c *DefinitionCollector) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-func stateOf(f *v1beta1.TrainingFramework) string {
-	conditions := f.Status.Conditions
+func stateOf(d *v1beta1.TrainingFramework) string {
+	conditions := d.Status.Conditions
 	switch {
 	case meta.IsStatusConditionPresentAndEqual(conditions, v1beta1.FrameworkAccepted, metav1.ConditionFalse):
 		return definitionRefused

@@ -11,13 +11,13 @@ import (
 
 func TestDefinitionsAreToldByHowTheyStand(t *testing.T) {
 	defined := func(accepted, serving metav1.ConditionStatus) *v1beta1.TrainingFramework {
-		f := &v1beta1.TrainingFramework{}
+		d := &v1beta1.TrainingFramework{}
 		for name, is := range map[string]metav1.ConditionStatus{v1beta1.FrameworkAccepted: accepted, v1beta1.FrameworkServing: serving} {
 			if is != "" {
-				f.Status.Conditions = append(f.Status.Conditions, metav1.Condition{Type: name, Status: is})
+				d.Status.Conditions = append(d.Status.Conditions, metav1.Condition{Type: name, Status: is})
 			}
 		}
-		return f
+		return d
 	}
 	ending := defined("True", "True")
 	ending.DeletionTimestamp = &metav1.Time{Time: now}
@@ -29,8 +29,8 @@ func TestDefinitionsAreToldByHowTheyStand(t *testing.T) {
 	}
 	known := true
 	c := &DefinitionCollector{Each: func(tell func(*v1beta1.TrainingFramework)) bool {
-		for _, f := range all {
-			tell(f)
+		for _, d := range all {
+			tell(d)
 		}
 		return known
 	}}

@@ -7,12 +7,14 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/controllers/calls"
+	"github.com/genericjob/genericjob/controllers/metrics"
 	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/translators/framework"
 )
@@ -42,12 +44,20 @@ func (r *Reconciler) update(ctx context.Context, job client.Object, have *v1beta
 		r.warn(ctx, job, program)
 		return r.mirrorOf(job, have, false), nil
 	case calls.Outdated(err):
-		return showing{requeueAfter: calls.RetrySoon}, nil
+		return r.outdated(err), nil
 	case calls.Invalid(err), calls.TooLarge(err):
 		return r.updateAllowed(ctx, job, have, program, err)
 	default:
 		return r.showRefusal(ctx, job, have, calls.Explain(fmt.Sprintf("update GenericJob %s/%s", have.Namespace, have.Name), err))
 	}
+}
+
+// outdated shows nothing: the GenericJob is no longer what the update was made from.
+func (r *Reconciler) outdated(err error) showing {
+	if apierrors.IsConflict(err) {
+		r.Counts.CountStopped(r.Kind, metrics.ByConflict)
+	}
+	return showing{requeueAfter: calls.RetrySoon}
 }
 
 // errCompiledOtherwise says why a GenericJob keeps what an operator of another version has compiled.
@@ -79,7 +89,7 @@ func (r *Reconciler) updateAllowed(ctx context.Context, job client.Object, have 
 		case err == nil:
 			r.reportUndone(job, have)
 		case calls.Outdated(err):
-			return showing{requeueAfter: calls.RetrySoon}, nil
+			return r.outdated(err), nil
 		case !calls.Invalid(err) && !calls.TooLarge(err):
 			return r.showRefusal(ctx, job, have, calls.Explain(fmt.Sprintf("update GenericJob %s/%s", have.Namespace, have.Name), err))
 		}

@@ -1,16 +1,21 @@
 package training
 
 import (
+	"errors"
 	"os"
 	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/yaml"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers/calls"
+	"github.com/genericjob/genericjob/controllers/metrics"
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
@@ -72,4 +77,43 @@ func TestUntilAPauseAJobFollowsItsStartPolicy(t *testing.T) {
 	kept := untilPaused(have, framework.Program{Spec: wanted}).ReplicaSpecs[0]
 	require.Equal(t, v1beta1.StartAfterOthers, kept.StartPolicy)
 	require.True(t, kept.Auxiliary, "which waits for the pause")
+}
+
+// TestAnUpdateThatAConflictStopsIsCounted, as one of a status is.
+func TestAnUpdateThatAConflictStopsIsCounted(t *testing.T) {
+	stopped := func(m *annotating) int {
+		registry := prometheus.NewRegistry()
+		registry.MustRegister(m.Counts)
+		families, err := registry.Gather()
+		require.NoError(t, err)
+		for _, f := range families {
+			if f.GetName() == "genericjob_reconciles_stopped_total" {
+				var sum float64
+				for _, one := range f.GetMetric() {
+					sum += one.GetCounter().GetValue()
+				}
+				return int(sum)
+			}
+		}
+		return 0
+	}
+	program := framework.Program{Spec: v1beta1.GenericJobSpec{CleanUpPolicy: v1beta1.CleanUpAll}}
+	for name, update := range map[string]func(*annotating) (showing, error){
+		"whole": func(m *annotating) (showing, error) { return m.update(t.Context(), m.owner, m.read(t), program) },
+		"of what may change while the job runs": func(m *annotating) (showing, error) {
+			return m.updateAllowed(t.Context(), m.owner, m.read(t), program, errCompiledOtherwise)
+		},
+	} {
+		for want, answer := range map[int]error{
+			1: apierrors.NewConflict(genericJobs, "job", errors.New("modified")),
+			0: apierrors.NewNotFound(genericJobs, "job"),
+		} {
+			m := newAnnotating(t, ofEarlier())
+			m.Counts, m.answer = metrics.New(m.Kind), answer
+			out, err := update(m)
+			require.NoError(t, err)
+			require.Equal(t, showing{requeueAfter: calls.RetrySoon}, out, name)
+			require.Equal(t, want, stopped(m), "%s: %v", name, answer)
+		}
+	}
 }

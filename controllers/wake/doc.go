@@ -7,5 +7,5 @@
 //     jobs follow.
 //   - Nothing depends on what is remembered: a restart loses it, and a reconcile is put off for a moment only.
 //
-// Begin with podevents.go; ownwrites.go is the memory.
+// Begin with podevents.go, which decides for a change of a pod. Then read ownwrites.go, which remembers what was last written for each job.
 package wake

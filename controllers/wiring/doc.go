@@ -3,8 +3,8 @@
 //
 // # What always holds
 //
-//   - In a reconcile, its client opens what is packed, within the budget of all.
-//   - Every reconciler ends in order with the operator.
+//   - The cache holds large jobs packed (package compact). The client of a reconcile opens them, within a budget that all reconciles share.
+//   - When the operator is told to end, no reconcile begins, and calls under way have three seconds more (calls.GracefulShutdown).
 //   - A reconcile that fails is tried again within a minute, however often it has failed.
 //
 // Begin with shared.go.
