@@ -30,7 +30,9 @@ func fails(job *v1beta1.GenericJob, codes ...int32) *jobs.Family {
 }
 
 func TestWhatToRaiseIsNamed(t *testing.T) {
-	worker := func(policy v1beta1.RestartPolicyType, limit int32) kt.JobOption { return kt.Type("worker", 2, kt.Policy(policy, limit)) }
+	worker := func(policy v1beta1.RestartPolicyType, limit int32) kt.JobOption {
+		return kt.Type("worker", 2, kt.Policy(policy, limit))
+	}
 	for name, tc := range map[string]struct {
 		f    *jobs.Family
 		want string
