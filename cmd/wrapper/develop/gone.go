@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -63,21 +64,27 @@ func (s *store) keepGone(dir string, gone map[string]bool) error {
 	return nil
 }
 
-// dropCovered forgets what folders above or below keep of the same files. Of two that have a file, the last that came holds.
+// dropCovered forgets what is kept of the same files by another name: in folders above or below, or by a link. Of two that have a file, the last that
+// came holds.
 func (s *store) dropCovered() error {
+	follow, came, named := places{}, map[string]bool{}, map[string]bool{}
+	for _, file := range slices.Concat(s.files, s.deleted) {
+		came[follow.placeOf(s.dir, file)] = true
+		named[filepath.Clean(file)] = true
+	}
 	for _, dir := range s.folders() {
 		var same []string
-		for _, file := range slices.Concat(s.files, s.deleted) {
-			if relative, err := filepath.Rel(dir, filepath.Join(s.dir, file)); err == nil && filepath.IsLocal(relative) {
-				same = append(same, relative)
-			}
-		}
-		if dir == s.dir || len(same) == 0 {
-			continue
-		}
 		gone, err := s.goneFrom(dir)
 		if err != nil {
 			return err
+		}
+		for _, file := range slices.Concat(filesIn(filepath.Join(s.kept, name(dir))), slices.Collect(maps.Keys(gone))) {
+			if came[follow.placeOf(dir, file)] && (dir != s.dir || !named[file]) {
+				same = append(same, file)
+			}
+		}
+		if len(same) == 0 {
+			continue
 		}
 		for _, file := range same {
 			delete(gone, file)

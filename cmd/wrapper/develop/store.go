@@ -54,7 +54,10 @@ func (s *store) stage(stream io.Reader, dir string, deleted []string) error {
 		return fmt.Errorf("keep files in the pod: %w", err)
 	}
 	defer next.Close()
-	s.dir, s.deleted = filepath.Clean(dir), deleted
+	s.dir, s.deleted = placeOfDir(filepath.Clean(dir)), deleted
+	if err := s.check(s.dir, nil); err != nil {
+		return err
+	}
 	if s.files, err = unpack(stream, next); err != nil {
 		return err
 	}
