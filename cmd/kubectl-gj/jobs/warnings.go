@@ -60,7 +60,7 @@ func warnedOf(ctx context.Context, c client.Reader, namespace string, uids []typ
 
 func byTime(a, b corev1.Event) int { return HappenedAt(&a).Compare(HappenedAt(&b)) }
 
-// HappenedAt returns when an event was last told.
+// HappenedAt returns when an event was last reported.
 func HappenedAt(e *corev1.Event) time.Time {
 	switch {
 	case e.Series != nil:

@@ -12,53 +12,53 @@ import (
 	"slices"
 )
 
-// goneFrom returns the files of a folder that were deleted, and have not come back. The image may have them: then the next container has to delete
+// deletionsIn returns the files of a folder that were deleted, and have not come back. The image may have them: then the next container has to delete
 // them anew.
-func (s *store) goneFrom(dir string) (gone map[string]bool, err error) {
-	text, err := os.ReadFile(filepath.Join(s.gone, name(dir)))
+func (s *store) deletionsIn(dir string) (deletions map[string]bool, err error) {
+	text, err := os.ReadFile(filepath.Join(s.deletions, name(dir)))
 	if errors.Is(err, fs.ErrNotExist) {
 		return map[string]bool{}, nil
 	}
 	if err == nil {
-		err = json.Unmarshal(text, &gone)
+		err = json.Unmarshal(text, &deletions)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read which files were deleted in %s: %w", dir, err)
 	}
-	return gone, nil
+	return deletions, nil
 }
 
-// goneAfterApply returns those once the files that were sent are applied.
-func (s *store) goneAfterApply() (map[string]bool, error) {
-	gone, err := s.goneFrom(s.dir)
+// deletionsAfterApply returns those once the files that were sent are applied.
+func (s *store) deletionsAfterApply() (map[string]bool, error) {
+	deletions, err := s.deletionsIn(s.dir)
 	if err != nil {
 		return nil, err
 	}
 	for _, file := range s.deleted {
-		gone[filepath.Clean(file)] = true
+		deletions[filepath.Clean(file)] = true
 	}
 	for _, file := range s.files {
-		delete(gone, file)
+		delete(deletions, file)
 	}
-	return gone, nil
+	return deletions, nil
 }
 
-// noteGone keeps which files are deleted.
-func (s *store) noteGone() error {
-	gone, err := s.goneAfterApply()
+// noteDeletions keeps which files are deleted.
+func (s *store) noteDeletions() error {
+	deletions, err := s.deletionsAfterApply()
 	if err != nil {
 		return err
 	}
-	return s.keepGone(s.dir, gone)
+	return s.keepDeletions(s.dir, deletions)
 }
 
-func (s *store) keepGone(dir string, gone map[string]bool) error {
-	text, err := json.Marshal(gone)
+func (s *store) keepDeletions(dir string, deletions map[string]bool) error {
+	text, err := json.Marshal(deletions)
 	if err != nil {
 		return fmt.Errorf("keep which files were deleted in %s: %w", dir, err)
 	}
-	at := filepath.Join(s.gone, name(dir))
-	if err := errors.Join(os.MkdirAll(s.gone, 0o755), os.WriteFile(at+".next", text, 0o644), os.Rename(at+".next", at)); err != nil {
+	at := filepath.Join(s.deletions, name(dir))
+	if err := errors.Join(os.MkdirAll(s.deletions, 0o755), os.WriteFile(at+".next", text, 0o644), os.Rename(at+".next", at)); err != nil {
 		return fmt.Errorf("keep which files were deleted in %s: %w", dir, err)
 	}
 	return nil
@@ -74,11 +74,11 @@ func (s *store) dropCovered() error {
 	}
 	for _, dir := range s.folders() {
 		var same []string
-		gone, err := s.goneFrom(dir)
+		deletions, err := s.deletionsIn(dir)
 		if err != nil {
 			return err
 		}
-		for _, file := range slices.Concat(filesIn(filepath.Join(s.kept, name(dir))), slices.Collect(maps.Keys(gone))) {
+		for _, file := range slices.Concat(filesIn(filepath.Join(s.kept, name(dir))), slices.Collect(maps.Keys(deletions))) {
 			if came[follow.placeOf(dir, file)] && (dir != s.dir || !named[file]) {
 				same = append(same, file)
 			}
@@ -87,9 +87,9 @@ func (s *store) dropCovered() error {
 			continue
 		}
 		for _, file := range same {
-			delete(gone, file)
+			delete(deletions, file)
 		}
-		if err := errors.Join(remove(filepath.Join(s.kept, name(dir)), same), s.keepGone(dir, gone)); err != nil {
+		if err := errors.Join(remove(filepath.Join(s.kept, name(dir)), same), s.keepDeletions(dir, deletions)); err != nil {
 			return err
 		}
 	}
