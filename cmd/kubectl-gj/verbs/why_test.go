@@ -56,7 +56,7 @@ Pod[%s]: exit code 1, "RuntimeError: CUDA out of memory" [DeviceOutOfMemory]: ru
 	rest := s.sees("why", "failed", "--rules", file)
 	require.Contains(t, rest, "no rule matches, for it follows from another's end")
 	require.Contains(t, rest, "exit code 3: no rule matches: restartPolicy and the limits decide")
-	require.Contains(t, rest, "exit code 4: rule 3 would restart it elsewhere, which counts, but no restart is left now (0 of 0): it fails for good")
+	require.Contains(t, rest, "exit code 4: rule 3 would restart it elsewhere, which counts, but no restart is left now (0 of 0, unless you raise restartPolicy.limit of type worker): it fails for good")
 	require.Contains(t, rest, "\nIgnored: failurePolicy.rules[2].elsewhere is true, but the job avoids no nodes")
 	require.Contains(t, s.sees("why", "failed", "--rules", file, "-o", "json"), `"rule": "memory"`)
 	s.genericJob("fine", phase(v1beta1.JobRunning))
@@ -70,7 +70,7 @@ Pod[%s]: exit code 1, "RuntimeError: CUDA out of memory" [DeviceOutOfMemory]: ru
 	for text, problem := range map[string]string{
 		"rules: [{match: {types: [wrker]}, action: Fail}]": `rules[0].match.types: "wrker": no replica spec has this type: want one of [worker]`,
 		"rules: []": "rules is empty", "rule: []": "want `rules:`", "rules: [{match: {}, action: Fail}]": "match names nothing",
-		"rules: [{match: {exitCodes: [1]}, action: Ignore}]":                `action is "Ignore": want Fail or Restart`,
+		"rules: [{match: {exitCodes: [1]}, action: Ignore}]":                `action is "Ignore", which this kubectl gj does not know: want Fail or Restart, or upgrade it`,
 		"rules: [{match: {causes: [Gremlins]}, action: Fail}]":              "Gremlins",
 		"failurePolicy: {rules: [{match: {messages: 'x('}, action: Fail}]}": "messages",
 		"failurePolicy: {rules: [{match: {messages: x}, acton: Fail}]}":     `unknown field "acton"`,

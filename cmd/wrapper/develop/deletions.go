@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 )
 
 // deletionsIn returns the files of a folder that were deleted, and have not come back. The image may have them: then the next container has to delete
@@ -60,38 +58,6 @@ func (s *store) keepDeletions(dir string, deletions map[string]bool) error {
 	at := filepath.Join(s.deletions, name(dir))
 	if err := errors.Join(os.MkdirAll(s.deletions, 0o755), os.WriteFile(at+".next", text, 0o644), os.Rename(at+".next", at)); err != nil {
 		return fmt.Errorf("keep which files were deleted in %s: %w", dir, err)
-	}
-	return nil
-}
-
-// dropCovered forgets what is kept of the same files by another name: in folders above or below, or by a link. Of two that have a file, the last that
-// came holds.
-func (s *store) dropCovered() error {
-	follow, came, named := places{}, map[string]bool{}, map[string]bool{}
-	for _, file := range slices.Concat(s.files, s.deleted) {
-		came[follow.placeOf(s.dir, file)] = true
-		named[filepath.Clean(file)] = true
-	}
-	for _, dir := range s.folders() {
-		var same []string
-		deletions, err := s.deletionsIn(dir)
-		if err != nil {
-			return err
-		}
-		for _, file := range slices.Concat(filesIn(filepath.Join(s.kept, name(dir))), slices.Collect(maps.Keys(deletions))) {
-			if came[follow.placeOf(dir, file)] && (dir != s.dir || !named[file]) {
-				same = append(same, file)
-			}
-		}
-		if len(same) == 0 {
-			continue
-		}
-		for _, file := range same {
-			delete(deletions, file)
-		}
-		if err := errors.Join(remove(filepath.Join(s.kept, name(dir)), same), s.keepDeletions(dir, deletions)); err != nil {
-			return err
-		}
 	}
 	return nil
 }

@@ -71,6 +71,20 @@ func TestAFolderIsKeptOnceByWhateverPathItIsGiven(t *testing.T) {
 		require.Equal(t, "new", textOf(t, filepath.Join(app, "src", "x")))
 		require.NoFileExists(t, filepath.Join(app, "src", "gone"))
 	}
+	// And so does a folder where a folder above has brought a file, and the reverse.
+	for _, order := range [][2]int{{0, 1}, {1, 0}} {
+		app := t.TempDir()
+		s := storeWith(t, t.TempDir())
+		for _, i := range order {
+			require.NoError(t, os.RemoveAll(filepath.Join(app, "d")))
+			require.NoError(t, s.stage(stream(t, entry{name: []string{"d/a", "a/a"}[i], text: "x"}), filepath.Join(app, []string{"", "d"}[i]), nil))
+			require.NoError(t, s.apply())
+		}
+		require.NoError(t, os.RemoveAll(filepath.Join(app, "d")))
+		_, err := s.restore()
+		require.NoError(t, err)
+		require.FileExists(t, filepath.Join(app, []string{"d/a", "d/a/a"}[order[1]]))
+	}
 	app, own := t.TempDir(), t.TempDir()
 	require.NoError(t, os.Symlink(own, filepath.Join(app, "own")))
 	require.ErrorContains(t, newStore(own).stage(stream(t, entry{name: "x"}), filepath.Join(app, "own", "state"), nil), "is the operator's own")
