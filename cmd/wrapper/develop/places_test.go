@@ -83,7 +83,14 @@ func TestAFolderIsKeptOnceByWhateverPathItIsGiven(t *testing.T) {
 		require.NoError(t, os.RemoveAll(filepath.Join(app, "d")))
 		_, err := s.restore()
 		require.NoError(t, err)
-		require.FileExists(t, filepath.Join(app, []string{"d/a", "d/a/a"}[order[1]]))
+		last := []string{"d/a", "d/a/a"}[order[1]]
+		require.FileExists(t, filepath.Join(app, last))
+		require.NoError(t, s.stage(stream(t), app, []string{last}))
+		require.NoError(t, s.apply())
+		require.NoError(t, os.RemoveAll(filepath.Join(app, "d")))
+		_, err = s.restore()
+		require.NoError(t, err)
+		require.NoFileExists(t, filepath.Join(app, "d", "a"), "what it has covered does not come back")
 	}
 	app, own := t.TempDir(), t.TempDir()
 	require.NoError(t, os.Symlink(own, filepath.Join(app, "own")))
