@@ -37,7 +37,7 @@ func (q question) afterFailure(c v1beta1.JobCondition) string {
 	}
 }
 
-// deciding returns the failure by which the job has failed, as the message of its condition tells: the last of a pod that it names; nil without one.
+// deciding returns the failure by which the job has failed: the last of a pod that the message of its condition names. It is nil without one.
 func (q question) deciding(message string) *v1beta1.ReplicaFailure {
 	for i := range slices.Backward(q.Status().Failures) {
 		if f := &q.Status().Failures[i]; strings.Contains(message, "Pod["+f.Pod+"]") {

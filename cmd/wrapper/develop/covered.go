@@ -38,7 +38,7 @@ func (a *arrival) renames(dir, file string) bool {
 	return a.places[a.follow.placeOf(dir, file)] && (dir != a.dir || !a.named[file])
 }
 
-// covers reports whether a file that is kept of a folder is no more: because it has come by another name, or is a folder now, or below a file.
+// covers reports whether a file that is kept of a folder exists no more. It has come by another name, or is a folder now, or is below a file.
 func (a *arrival) covers(dir, file string) bool {
 	at := a.follow.placeOf(dir, file)
 	if a.renames(dir, file) || a.above[at] {

@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What syncs make of a folder is compared with a model of it in memory: random files and deletions, by several paths to one folder, of files that
-// become folders and the reverse. Between them the code writes and deletes, and the container starts again with the files of its image.
+// What syncs make of a folder is compared with a model of it in memory. Files and deletions are random, and come by several paths to one folder. Files
+// become folders, and the reverse. Between them the code writes and deletes, and the container starts again with the files of its image.
 
 var sequences = flag.Uint64("sequences", 40, "how many random sequences of syncs are compared with the model")
 
