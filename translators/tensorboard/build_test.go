@@ -158,6 +158,18 @@ func TestASingleFolderMayHaveAComma(t *testing.T) {
 	require.Equal(t, []string{"--logdir", "/logs/pvc/data/a,b"}, args[len(args)-2:])
 }
 
+// TensorBoard takes places of one name for one run.
+func TestEachPlaceHasANameOfItsOwn(t *testing.T) {
+	spec := "logDir: {pvc: [{name: data, subPath: ['a:b', a_b, 'a_b:']}, {name: s3}], s3: {secretRef: {name: s}, uri: ['s3://b']}}"
+	args := build(t, spec, plain).Deployment.Spec.Template.Spec.Containers[0].Args
+	var names []string
+	for place := range strings.SplitSeq(args[len(args)-1], ",") {
+		name, _, _ := strings.Cut(place, ":")
+		names = append(names, name)
+	}
+	require.Equal(t, []string{"data/a_b", "data/a_b-2", "data/a_b_", "s3", "s3-2"}, names)
+}
+
 func TestTheNameFitsInALabel(t *testing.T) {
 	long := &metav1.ObjectMeta{Name: strings.Repeat("x", 63), UID: "9dcea839-3a99-4b6f-b594-620d79f8377d"}
 	require.Len(t, Name(long), 63)

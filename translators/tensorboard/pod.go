@@ -3,6 +3,7 @@ package tensorboard
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -133,12 +134,12 @@ func logArgs(l *logs) ([]string, error) {
 	if len(places) == 1 {
 		return []string{"--logdir", escape(places[0].path)}, nil
 	}
-	specs := make([]string, len(places))
+	specs, runs := make([]string, len(places)), runNames(places)
 	for i, p := range places {
 		if strings.Contains(p.path, ",") {
 			return nil, fmt.Errorf("spec.tensorboardSpec names the folder %q, but where there are several places of logs TensorBoard takes a comma for the end of one: rename the folder, or name no other place", p.name)
 		}
-		specs[i] = strings.ReplaceAll(p.name, ":", "_") + ":" + p.path
+		specs[i] = runs[i] + ":" + p.path
 	}
 	// Several files in one folder may grow at the same time: of several workers, or copies.
 	args := []string{"--reload_multifile", "true", "--logdir_spec", escape(strings.Join(specs, ","))}
@@ -146,6 +147,20 @@ func logArgs(l *logs) ([]string, error) {
 		return nil, fmt.Errorf("spec.tensorboardSpec names %d places of logs, which make an argument of %d bytes, but Linux allows %d: name fewer folders; TensorBoard looks into those below, too", len(places), n, maxArgument)
 	}
 	return args, nil
+}
+
+// runNames returns the name of the run of each place: that of the place, without the colon that ends a name. TensorBoard makes one run of those with one
+// name, so each has its own.
+func runNames(places []place) (names []string) {
+	for _, p := range places {
+		plain := strings.ReplaceAll(p.name, ":", "_")
+		name := plain
+		for n := 2; slices.Contains(names, name); n++ {
+			name = fmt.Sprintf("%s-%d", plain, n)
+		}
+		names = append(names, name)
+	}
+	return names
 }
 
 type place struct{ name, path string }

@@ -198,7 +198,7 @@ func (f File) differs(from File) bool {
 }
 
 // since returns the files that are new or other than before, and those that are gone.
-func (s Snapshot) since(before Snapshot) (changed, gone []string) {
+func (s Snapshot) since(before Snapshot) (changed, deleted []string) {
 	for name, file := range s {
 		if had, ok := before[name]; !ok || had.differs(file) {
 			changed = append(changed, name)
@@ -206,12 +206,12 @@ func (s Snapshot) since(before Snapshot) (changed, gone []string) {
 	}
 	for name := range before {
 		if _, ok := s[name]; !ok {
-			gone = append(gone, name)
+			deleted = append(deleted, name)
 		}
 	}
 	slices.Sort(changed)
-	slices.Sort(gone)
-	return changed, gone
+	slices.Sort(deleted)
+	return changed, deleted
 }
 
 // changedError says that a file was written while it was read.

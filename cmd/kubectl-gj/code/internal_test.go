@@ -38,7 +38,7 @@ func unarchived(t *testing.T, stream []byte) map[string]string {
 
 func TestWhatIsSynced(t *testing.T) {
 	src, outside := t.TempDir(), t.TempDir()
-	for _, file := range []string{"train.py", "lib/x.py", "lib/__pycache__/x.pyc", ".git/HEAD", "data/big.bin", "lib/weights.pt", "a.py~", "gone.py"} {
+	for _, file := range []string{"train.py", "lib/x.py", "lib/__pycache__/x.pyc", ".git/HEAD", "data/big.bin", "lib/weights.pt", "a.py~", "deleted.py"} {
 		write(t, filepath.Join(src, file), file)
 	}
 	write(t, filepath.Join(outside, "secret"), "secret")
@@ -50,11 +50,11 @@ func TestWhatIsSynced(t *testing.T) {
 	require.Equal(t, "/app", f.Dir)
 	files, left, err := f.Look()
 	require.NoError(t, err)
-	changed, gone := files.since(nil)
-	require.Equal(t, []string{"gone.py", "inside", "lib/x.py", "train.py"}, changed)
-	require.Empty(t, gone)
+	changed, deleted := files.since(nil)
+	require.Equal(t, []string{"deleted.py", "inside", "lib/x.py", "train.py"}, changed)
+	require.Empty(t, deleted)
 	require.Len(t, left, 4, "links that lead out, to a folder, or nowhere: %v", left)
-	require.NoError(t, os.Remove(filepath.Join(src, "gone.py")))
+	require.NoError(t, os.Remove(filepath.Join(src, "deleted.py")))
 	stream, sent, err := f.archive(changed, files)
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"inside": "train.py", "lib/x.py": "lib/x.py", "train.py": "train.py"}, unarchived(t, stream), "one was deleted meanwhile")
@@ -66,9 +66,9 @@ func TestWhatIsSynced(t *testing.T) {
 	require.ErrorContains(t, err, "inside changed while it was read")
 	now, _, err := f.Look()
 	require.NoError(t, err)
-	changed, gone = now.since(files)
+	changed, deleted = now.since(files)
 	require.Equal(t, []string{"inside", "train.py"}, changed)
-	require.Equal(t, []string{"gone.py"}, gone)
+	require.Equal(t, []string{"deleted.py"}, deleted)
 }
 
 func TestOneFileIsSynced(t *testing.T) {

@@ -109,7 +109,7 @@ func (w *Work) round(ctx context.Context, f *jobs.Family, files Snapshot) error 
 	for i, m := range members {
 		sessions[i] = connect(outlasting, w.Connect, m)
 		sessions[i].most = cmp.Or(w.answerTimeout, develop.Patience)
-		sessions[i].gone = w.goneFrom(m.pod.UID, files)
+		sessions[i].deletes = w.missingHere(m.pod.UID, files)
 	}
 	defer leaveAll(sessions)
 	waits, err := w.steps(sessions, stream, begin)
@@ -149,15 +149,15 @@ func outlastingInterrupt(ctx context.Context) (outlasting context.Context, begin
 	}
 }
 
-// goneFrom returns the files that were brought into a pod and are gone here. No other file of a pod is deleted: it may be the image's, or the code's.
-func (w *Work) goneFrom(pod types.UID, files Snapshot) (gone []string) {
+// missingHere returns the files that were brought into a pod and are gone here. No other file of a pod is deleted: it may be the image's, or the code's.
+func (w *Work) missingHere(pod types.UID, files Snapshot) (missing []string) {
 	for name := range w.brought[pod] {
 		if _, ok := files[name]; !ok {
-			gone = append(gone, name)
+			missing = append(missing, name)
 		}
 	}
-	slices.Sort(gone)
-	return gone
+	slices.Sort(missing)
+	return missing
 }
 
 // noteTaken notes which files the pods have taken, and returns those that some have deleted.
@@ -175,10 +175,10 @@ func (w *Work) noteTaken(sessions []*session, sent []string) (deleted []string) 
 		for _, name := range sent {
 			w.brought[s.pod.UID][name] = true
 		}
-		for _, name := range s.gone {
+		for _, name := range s.deletes {
 			delete(w.brought[s.pod.UID], name)
 		}
-		deleted = append(deleted, s.gone...)
+		deleted = append(deleted, s.deletes...)
 	}
 	slices.Sort(deleted)
 	return slices.Compact(deleted)

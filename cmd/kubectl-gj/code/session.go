@@ -50,7 +50,7 @@ type session struct {
 	said    text
 	most    time.Duration // how long an answer may take, beside what it is about
 	late    atomic.Bool   // it took longer
-	gone    []string      // the files that are to be deleted
+	deletes []string      // the files that are to be deleted
 	applied bool          // it has put the files in their place, and deleted those
 }
 
@@ -114,7 +114,7 @@ func (s *session) ask(r develop.Request, stream []byte) (a develop.Answer, err e
 	}
 	r.Bytes = int64(len(stream))
 	if r.Do == develop.Files {
-		r.Delete = s.gone
+		r.Delete = s.deletes
 	}
 	line, err := json.Marshal(r)
 	if err != nil {

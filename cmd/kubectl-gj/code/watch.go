@@ -59,8 +59,8 @@ func (w *Work) restless(seen, files Snapshot, rested *time.Time) error {
 	case seen == nil || seen.equals(files):
 		*rested = time.Now()
 	case time.Since(*rested) > slow:
-		changed, gone := files.since(seen)
-		return fmt.Errorf("waiting for files that change all the time: %s. Leave out by --exclude what the code does not need", some(slices.Concat(changed, gone)))
+		changed, deleted := files.since(seen)
+		return fmt.Errorf("waiting for files that change all the time: %s. Leave out by --exclude what the code does not need", some(slices.Concat(changed, deleted)))
 	}
 	return nil
 }
@@ -87,8 +87,8 @@ func (w *Work) atSave(ctx context.Context, f *jobs.Family, reread func(context.C
 
 // equals reports whether files are as they were. Nothing equals none.
 func (s Snapshot) equals(other Snapshot) bool {
-	changed, gone := other.since(s)
-	return s != nil && len(changed)+len(gone) == 0
+	changed, deleted := other.since(s)
+	return s != nil && len(changed)+len(deleted) == 0
 }
 
 // roundOf does the work in the pods that a job has now.

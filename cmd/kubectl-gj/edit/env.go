@@ -54,7 +54,7 @@ func (c Containers) Env(f *jobs.Family, variables []Variable) (client.Patch, []C
 
 // env changes the variables of one container. What goes is removed from the end of the list, for each removal moves what stands behind it.
 func (at place) env(variables []Variable) (do []operation, changes []Change) {
-	var gone, comes []operation
+	var removals, additions []operation
 	list := at.container.Env
 	for k := len(list) - 1; k >= 0; k-- {
 		v := slices.IndexFunc(variables, func(v Variable) bool { return v.Name == list[k].Name })
@@ -65,7 +65,7 @@ func (at place) env(variables []Variable) (do []operation, changes []Change) {
 		same, is := operation{"test", path + "/name", list[k].Name}, shown(list[k])
 		switch wanted := variables[v]; {
 		case wanted.Goes:
-			gone = append(gone, same, operation{Do: "remove", Path: path})
+			removals = append(removals, same, operation{Do: "remove", Path: path})
 			changes = append(changes, Change{at.replicaType, at.container.Name, "env " + wanted.Name, is, ""})
 		case list[k].ValueFrom != nil || list[k].Value != wanted.Value:
 			do = append(do, same, operation{"replace", path, corev1.EnvVar{Name: wanted.Name, Value: wanted.Value}})
@@ -76,13 +76,13 @@ func (at place) env(variables []Variable) (do []operation, changes []Change) {
 		if v.Goes || slices.ContainsFunc(list, func(have corev1.EnvVar) bool { return have.Name == v.Name }) {
 			continue
 		}
-		comes = append(comes, operation{"add", at.path + "/env/-", corev1.EnvVar{Name: v.Name, Value: v.Value}})
+		additions = append(additions, operation{"add", at.path + "/env/-", corev1.EnvVar{Name: v.Name, Value: v.Value}})
 		changes = append(changes, Change{at.replicaType, at.container.Name, "env " + v.Name, "", fmt.Sprintf("%q", v.Value)})
 	}
-	if len(list) == 0 && len(comes) > 0 {
-		comes = slices.Insert(comes, 0, operation{"add", at.path + "/env", []corev1.EnvVar{}})
+	if len(list) == 0 && len(additions) > 0 {
+		additions = slices.Insert(additions, 0, operation{"add", at.path + "/env", []corev1.EnvVar{}})
 	}
-	return slices.Concat(do, gone, comes), changes
+	return slices.Concat(do, removals, additions), changes
 }
 
 // shown returns the value of a variable, or that it comes from elsewhere.

@@ -12,8 +12,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
-// told are what each kind of loss is called: one of them, and several.
-var told = map[v1beta1.HistoryKind][2]string{
+// lossNames are what each kind of loss is called: one of them, and several.
+var lossNames = map[v1beta1.HistoryKind][2]string{
 	v1beta1.HistoryFailure:    {"failure", "failures"},
 	v1beta1.HistoryHang:       {"hang", "hangs"},
 	v1beta1.HistoryDisruption: {"disruption", "disruptions"},
@@ -30,7 +30,7 @@ func (f *Family) Losses(now time.Time) (lines []string) {
 	var first []v1beta1.HistoryEntry
 	for i := range h.Entries {
 		e := &h.Entries[i]
-		if told[e.Kind][0] == "" {
+		if lossNames[e.Kind][0] == "" {
 			continue
 		}
 		at := slices.IndexFunc(first, func(o v1beta1.HistoryEntry) bool { return isSame(&o, e) })
@@ -43,7 +43,7 @@ func (f *Family) Losses(now time.Time) (lines []string) {
 		groups[at].Seconds += e.Seconds + f.goesOn(e, now)
 	}
 	for _, s := range h.Earlier {
-		if told[s.Kind][0] != "" {
+		if lossNames[s.Kind][0] != "" {
 			lines = append(lines, lost(s)+" before that")
 		}
 	}
@@ -71,11 +71,11 @@ func isSame(a, b *v1beta1.HistoryEntry) bool {
 func lost(s v1beta1.HistorySum) string {
 	switch s.Count {
 	case 0:
-		return fmt.Sprintf("%s, %s lost", told[s.Kind][1], Spell(s.Seconds))
+		return fmt.Sprintf("%s, %s lost", lossNames[s.Kind][1], Spell(s.Seconds))
 	case 1:
-		return fmt.Sprintf("1 %s, %s lost", told[s.Kind][0], Spell(s.Seconds))
+		return fmt.Sprintf("1 %s, %s lost", lossNames[s.Kind][0], Spell(s.Seconds))
 	default:
-		return fmt.Sprintf("%d %s, %s lost", s.Count, told[s.Kind][1], Spell(s.Seconds))
+		return fmt.Sprintf("%d %s, %s lost", s.Count, lossNames[s.Kind][1], Spell(s.Seconds))
 	}
 }
 

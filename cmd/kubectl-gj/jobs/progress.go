@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// ProgressEarly says how long before a job's end its progress was told, as in 27s. The operator asks for progress once a minute. The text is empty
+// ProgressEarly says how long before a job's end its progress was reported, as in 27s. The operator asks for progress once a minute. The text is empty
 // of a job that goes on, and within two seconds.
 func (f *Family) ProgressEarly() string {
 	s := f.Status()

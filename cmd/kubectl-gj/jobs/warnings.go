@@ -14,9 +14,6 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// mostWarned is of how many events of an object the warnings are read: a kubelet repeats itself, and Kubernetes counts that as one.
-const mostWarned = 100
-
 // failedMount is the reason of a kubelet's event about a pod whose volume is missing.
 const failedMount = "FailedMount"
 
@@ -46,12 +43,13 @@ func (f *Family) EventUIDs() []types.UID {
 	return uids
 }
 
-// warnedOf returns what is warned of about objects, the oldest first.
+// warnedOf returns what is warned of about objects, the oldest first. It reads all: the newest may be the last that is listed, and Kubernetes deletes
+// events after an hour.
 func warnedOf(ctx context.Context, c client.Reader, namespace string, uids []types.UID, of client.MatchingFields) (all []corev1.Event, err error) {
 	for _, uid := range uids {
 		of["involvedObject.uid"], of["type"] = string(uid), corev1.EventTypeWarning
 		events := &corev1.EventList{}
-		if err := c.List(ctx, events, client.InNamespace(namespace), of, client.Limit(mostWarned)); err != nil && !apierrors.IsForbidden(err) {
+		if err := c.List(ctx, events, client.InNamespace(namespace), of); err != nil && !apierrors.IsForbidden(err) {
 			return nil, err
 		}
 		all = append(all, events.Items...)
@@ -62,7 +60,7 @@ func warnedOf(ctx context.Context, c client.Reader, namespace string, uids []typ
 
 func byTime(a, b corev1.Event) int { return HappenedAt(&a).Compare(HappenedAt(&b)) }
 
-// HappenedAt returns when an event was last told.
+// HappenedAt returns when an event was last reported.
 func HappenedAt(e *corev1.Event) time.Time {
 	switch {
 	case e.Series != nil:

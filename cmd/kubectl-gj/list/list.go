@@ -31,7 +31,7 @@ type Row struct {
 	Restarts    int32 `json:"restarts"`
 	Disruptions int32 `json:"disruptions"`
 	Excepted    int32 `json:"excepted"`
-	// Step and Loss are the last that the code told.
+	// Step and Loss are the last that the code reported.
 	Step *int64 `json:"step,omitempty"`
 	// Early says how long before the end of a job that is over that was, as in 27s: the operator asks once a minute. It is empty if that hardly matters.
 	Early string `json:"early,omitempty"`
@@ -126,7 +126,7 @@ func Table(rows []Row, all bool, now time.Time) [][]string {
 	return table
 }
 
-// Reached returns the step, and how early that was told; "" if there is none.
+// Reached returns the step, and how early that was reported; "" if there is none.
 func (r Row) Reached() string {
 	switch {
 	case r.Step == nil:

@@ -37,8 +37,8 @@ func First(f *jobs.Family) *Failure {
 	if len(all) == 0 {
 		return nil
 	}
-	if told := f.Status().FirstFailure; told != nil { // the operator knows what followed from what
-		return &Failure{told.ReplicaFailure, kept(all, told)}
+	if reported := f.Status().FirstFailure; reported != nil { // the operator knows what followed from what
+		return &Failure{reported.ReplicaFailure, kept(all, reported)}
 	}
 	first := slices.MinFunc(all, func(a, b Failure) int {
 		if c := cmp.Compare(unix(a), unix(b)); c != 0 {
@@ -50,9 +50,9 @@ func First(f *jobs.Family) *Failure {
 }
 
 // kept returns the pod that failed so; nil if it is gone.
-func kept(all []Failure, told *v1beta1.FirstFailure) *corev1.Pod {
+func kept(all []Failure, reported *v1beta1.FirstFailure) *corev1.Pod {
 	for _, failure := range all {
-		if failure.Pod == told.Pod && failure.Time.Equal(told.Time) {
+		if failure.Pod == reported.Pod && failure.Time.Equal(reported.Time) {
 			return failure.Kept
 		}
 	}

@@ -216,9 +216,9 @@ func sleep(ctx context.Context, d time.Duration) bool {
 func (p *Printer) attach(ctx context.Context, s Source, log *stream, again bool) {
 	for over := int32(-1); ; again = true { // the restart of which the end was seen
 		err := p.stream(ctx, s, log, again)
-		now, gone := p.look(ctx, s)
+		now, podGone := p.look(ctx, s)
 		switch ended, restarts := now.ended(), now.restarts(); {
-		case gone, ctx.Err() != nil:
+		case podGone, ctx.Err() != nil:
 			log.stop()
 			return
 		case ended && over != restarts:
@@ -270,7 +270,7 @@ func latest(a, b time.Time) time.Time {
 }
 
 // look reads the container as it is now. It is gone with its pod.
-func (p *Printer) look(ctx context.Context, s Source) (now Source, gone bool) {
+func (p *Printer) look(ctx context.Context, s Source) (now Source, podGone bool) {
 	pod, err := p.Pods.Get(ctx, s.Pod.Name, metav1.GetOptions{})
 	if err != nil {
 		return s, apierrors.IsNotFound(err)

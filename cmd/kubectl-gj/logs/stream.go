@@ -124,7 +124,7 @@ func (p *Printer) lines(s Source, stream io.Reader, timed bool, printed time.Tim
 // next returns the next line of a log, until a kubelet says that it no longer has it.
 func next(lines *bufio.Reader) (string, error) {
 	line, err := lines.ReadString('\n')
-	if isGone(line, lines) {
+	if isLostLog(line, lines) {
 		return "", ErrGone
 	}
 	return line, err

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// Rows. In a job of many replicas neighbours of which nothing is told share one, a band. It shows how many of them were in which state.
+// Rows. In a job of many replicas neighbours of which nothing is reported share one, a band. It shows how many of them were in which state.
 
 const (
 	// many is the number of replicas up to which each has a row of its own.
 	many = 40
-	// mostTold is how many have one in a larger job: what is told of more is told by the badges of bands.
-	mostTold = 40
+	// mostOwn is how many have one in a larger job: what is reported of more is shown by the symbols of bands.
+	mostOwn = 40
 	// slots is into how many pieces a band cuts the time.
 	slots = 360
 )
@@ -27,16 +27,16 @@ type row struct {
 
 // rows returns the rows of replicas, which come by type and rank.
 func rows(list []replica) (out []row) {
-	told := 0
+	own := 0
 	for _, r := range list {
-		own := len(list) <= many
-		if !own && told < mostTold && slices.ContainsFunc(r.badges, func(m badge) bool { return m.told }) {
-			own = true
-			told++
+		isOwn := len(list) <= many
+		if !isOwn && own < mostOwn && slices.ContainsFunc(r.symbols, func(m symbol) bool { return m.reported }) {
+			isOwn = true
+			own++
 		}
 		last := len(out) - 1
-		if own || last < 0 || !out[last].isBand || out[last].replicas[0].of != r.of {
-			out = append(out, row{replicas: []replica{r}, isBand: !own})
+		if isOwn || last < 0 || !out[last].isBand || out[last].replicas[0].of != r.of {
+			out = append(out, row{replicas: []replica{r}, isBand: !isOwn})
 			continue
 		}
 		out[last].replicas = append(out[last].replicas, r)

@@ -81,9 +81,9 @@ func (s *Steps) source() string {
 	}
 	switch {
 	case s.NotFinite > 0 && s.tellSteps():
-		text += fmt.Sprintf(" %s told a loss that is no finite number, the first at step %d: not drawn.", plural.Count(s.NotFinite, "line"), *s.FirstNotFinite)
+		text += fmt.Sprintf(" %s reported a loss that is no finite number, the first at step %d: not drawn.", plural.Count(s.NotFinite, "line"), *s.FirstNotFinite)
 	case s.NotFinite > 0:
-		text += fmt.Sprintf(" %s told a loss that is no finite number: not drawn.", plural.Count(s.NotFinite, "line"))
+		text += fmt.Sprintf(" %s reported a loss that is no finite number: not drawn.", plural.Count(s.NotFinite, "line"))
 	}
 	return text
 }
@@ -93,7 +93,7 @@ func (s *Steps) tellSteps() bool {
 	return slices.ContainsFunc(s.Points, func(p Point) bool { return p.Told })
 }
 
-// charts returns the curves of the loss and of the steps, as far as they are told.
+// charts returns the curves of the loss and of the steps, as far as they are known.
 func (s *Steps) charts(from, to time.Time) (out []*Chart) {
 	loss := s.byTime("loss", "Loss by time", "loss", from, to, Point.loss)
 	if s.tellSteps() {
@@ -109,7 +109,7 @@ type at struct{ x, y float64 }
 // loss returns a point's loss, if it has one.
 func (p Point) loss() (float64, bool) { return p.Loss, !math.IsNaN(p.Loss) }
 
-// lossByStep returns a chart; nil if no line told a loss.
+// lossByStep returns a chart; nil if no line reported a loss.
 func (s *Steps) lossByStep() *Chart {
 	c := newChart("loss", "Loss by step", "step", "loss")
 	runs := s.runs(func(p Point) (at, bool) {
@@ -126,10 +126,10 @@ func (s *Steps) lossByStep() *Chart {
 }
 
 // byTime returns a chart of what lines tell; nil if none did. Its time is that of the job.
-func (s *Steps) byTime(id, title, name string, from, to time.Time, told func(Point) (float64, bool)) *Chart {
+func (s *Steps) byTime(id, title, name string, from, to time.Time, value func(Point) (float64, bool)) *Chart {
 	c := newChart(id, title, "since the job was created", name)
 	runs := s.runs(func(p Point) (at, bool) {
-		y, tells := told(p)
+		y, tells := value(p)
 		return at{within(p.At, from, to).Sub(from).Seconds(), y}, tells
 	})
 	if !c.fit(runs) {

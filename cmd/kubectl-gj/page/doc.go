@@ -6,7 +6,7 @@
 //
 // # How it is drawn
 //
-//   - lane.go says what the time of the job as a whole was spent on, from status.time and status.history.
+//   - job_row.go says what the time of the job as a whole was spent on, from status.time and status.history.
 //   - replicas.go says what each replica did, from the pods that are still there, and which failures are known of it.
 //   - bands.go has neighbours share a row, in a job of many replicas. So 20,000 replicas have as many rows as 100.
 //   - timeline.go puts both on a time axis; time_spent.go, chart.go, steps.go and failures.go are the other parts of the page.

@@ -6,8 +6,8 @@ func (m *markup) swatch(is string) {
 	m.put(`<svg width="22" height="12" aria-hidden="true"><path class="s %s" d="M0 0H22V12H0z"/></svg>`, is)
 }
 
-func (m *markup) badge(is string) {
-	m.put(`<svg width="16" height="14" aria-hidden="true"><circle class="badge %s" cx="8" cy="7" r="6.5"/><text class="letter" x="8" y="10.5">%s</text></svg>`, is, is)
+func (m *markup) symbol(is string) {
+	m.put(`<svg width="16" height="14" aria-hidden="true"><circle class="symbol %s" cx="8" cy="7" r="6.5"/><text class="letter" x="8" y="10.5">%s</text></svg>`, is, is)
 }
 
 // drawing begins a drawing, with what it is and what it shows for those who do not see it.
@@ -28,7 +28,7 @@ func (m *markup) timeline(t *Timeline) {
 	}
 	for _, k := range t.Letters {
 		m.put("<li>")
-		m.badge(k.Is)
+		m.symbol(k.Is)
 		m.put("%s</li>", k.Words)
 	}
 	m.put("</ul>\n</figure>\n")
@@ -39,7 +39,7 @@ func (m *markup) life(t *Timeline) {
 	for _, at := range t.Ticks {
 		m.put("<path class=\"grid\" d=\"M%s 6V%s\"/><text class=\"small mid\" x=\"%s\" y=\"%s\">%s</text>\n", at.At, t.Bottom, at.At, t.Foot, at.Text)
 	}
-	m.row(&t.Lane)
+	m.row(&t.JobRow)
 	for i := range t.Rows {
 		m.row(&t.Rows[i])
 	}
@@ -47,8 +47,8 @@ func (m *markup) life(t *Timeline) {
 		m.put("<path class=\"cut\" d=\"M%s 6V%s\"/>\n", x, t.Bottom)
 	}
 	for _, r := range t.Rows {
-		for _, k := range r.Badges {
-			m.put("<circle class=\"badge %s\" cx=\"%s\" cy=\"%s\" r=\"6.5\"><title>%s</title></circle>", k.Letter, k.X, k.Y, k.Title)
+		for _, k := range r.Symbols {
+			m.put("<circle class=\"symbol %s\" cx=\"%s\" cy=\"%s\" r=\"6.5\"><title>%s</title></circle>", k.Letter, k.X, k.Y, k.Title)
 			m.put("<text class=\"letter\" x=\"%s\" y=\"%s\">%s<title>%s</title></text>\n", k.X, k.Text, k.Letter, k.Title)
 		}
 	}
@@ -131,7 +131,7 @@ func (p *Page) SVG() string {
 		legend = append(legend, key{k, m.swatch})
 	}
 	for _, k := range t.Letters {
-		legend = append(legend, key{k, m.badge})
+		legend = append(legend, key{k, m.symbol})
 	}
 	top := t.Height + 8
 	bar := top + px((len(legend)+2)/3)*18 + 6

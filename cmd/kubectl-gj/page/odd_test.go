@@ -120,8 +120,8 @@ func TestThePageOfOneJob(t *testing.T) {
 	require.Contains(t, ListOf(nil, true, kerneltest.Start).HTML(), ">0 jobs<")
 }
 
-// Two badges in the row of one replica are not two replicas.
-func TestBadgesOfOneReplicaThatAreNear(t *testing.T) {
+// Two symbols in the row of one replica are not two replicas.
+func TestSymbolsOfOneReplicaThatAreNear(t *testing.T) {
 	in := night(t)
 	in.Family.GenericJob.Status.Failures = nil
 	for i := range 3 {

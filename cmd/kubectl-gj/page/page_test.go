@@ -183,7 +183,7 @@ func TestThePageOfAThousandReplicas(t *testing.T) {
 		drawn := Of(in).Timeline.Rows
 		require.Len(t, drawn, 10, "five replicas of which the status tells, and those between")
 		require.Equal(t, "worker-[1-98]", drawn[1].Name)
-		require.LessOrEqual(t, strings.Count(text, `class="badge`), 10*(int(lineWidth)/int(merged)+1))
+		require.LessOrEqual(t, strings.Count(text, `class="symbol`), 10*(int(lineWidth)/int(merged)+1))
 		require.Contains(t, text, "replicas failed, too")
 	}
 }

@@ -112,7 +112,7 @@ func (m *markup) progress(p *Progress) {
 	m.put("<h2>Progress</h2>\n<p>")
 	m.putIf("Step <b>%s</b>. ", p.Step)
 	m.putIf("Loss <b>%s</b>. ", p.Loss)
-	m.putIf("Told at %s.", p.Told)
+	m.putIf("Reported at %s.", p.Told)
 	if p.Step+p.Loss == "" {
 		m.put("The status has neither a step nor a loss.")
 	}

@@ -33,28 +33,28 @@ func withTime(spent *v1beta1.JobTime, h *v1beta1.History) *Input {
 	return &Input{Family: &jobs.Family{Kind: jobs.ByKind(v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob)), Job: job, GenericJob: job}, History: h}
 }
 
-func TestTheLaneOfAJob(t *testing.T) {
-	require.Equal(t, []span{{minute(0), minute(60), stateUnknown}}, withTime(nil, nil).lane(minute(0), minute(60)))
+func TestTheRowOfAJob(t *testing.T) {
+	require.Equal(t, []span{{minute(0), minute(60), stateUnknown}}, withTime(nil, nil).jobSpans(minute(0), minute(60)))
 	open := &v1beta1.JobTime{Since: meta(0), Open: &v1beta1.OpenTime{Cause: v1beta1.TimeProductive, Since: meta(50)}}
-	require.Equal(t, []span{{minute(0), minute(50), stateUnknown}, {minute(50), minute(60), "productive"}}, withTime(open, nil).lane(minute(0), minute(60)))
+	require.Equal(t, []span{{minute(0), minute(50), stateUnknown}, {minute(50), minute(60), "productive"}}, withTime(open, nil).jobSpans(minute(0), minute(60)))
 
 	end := meta(30)
 	h := &v1beta1.History{Entries: []v1beta1.HistoryEntry{{Kind: v1beta1.HistoryPause, Begin: meta(22), End: &metav1.Time{Time: minute(25)}}, {Kind: v1beta1.HistoryFailure, Begin: meta(20), End: &end},
 		{Kind: v1beta1.HistoryScale, Begin: meta(40)}, {Kind: v1beta1.HistoryNodeLost, Begin: meta(55)}, {Kind: "Later", Begin: meta(33)}}}
 	require.Equal(t, []span{{minute(0), minute(20), "productive"}, {minute(20), minute(22), "restart"}, {minute(22), minute(25), "paused"},
 		{minute(25), minute(30), "restart"}, {minute(30), minute(55), "productive"}, {minute(55), minute(60), "node"}},
-		withTime(&v1beta1.JobTime{Since: meta(0)}, h).lane(minute(0), minute(60)), "a pause in a loss is paused")
+		withTime(&v1beta1.JobTime{Since: meta(0)}, h).jobSpans(minute(0), minute(60)), "a pause in a loss is paused")
 	h.Entries = h.Entries[1:]
 	h.Earlier = []v1beta1.HistorySum{{Kind: v1beta1.HistoryStart, Count: 1}}
-	require.Equal(t, span{minute(0), minute(20), stateUnknown}, withTime(&v1beta1.JobTime{Since: meta(0)}, h).lane(minute(0), minute(60))[0])
+	require.Equal(t, span{minute(0), minute(20), stateUnknown}, withTime(&v1beta1.JobTime{Since: meta(0)}, h).jobSpans(minute(0), minute(60))[0])
 }
 
-// The lane and the time spent tell the same: each second of the night is in both, with the same cause.
-func TestTheLaneIsTheTimeSpent(t *testing.T) {
+// The row of the job and the time spent tell the same: each second of the night is in both, with the same cause.
+func TestTheRowOfTheJobIsTheTimeSpent(t *testing.T) {
 	in := night(t)
 	from, to := in.window()
 	sums := map[v1beta1.TimeCause]int64{}
-	for _, s := range in.lane(from, to) {
+	for _, s := range in.jobSpans(from, to) {
 		sums[v1beta1.TimeCause(s.is)] += int64(s.to.Sub(s.from) / time.Second)
 	}
 	shares := in.Family.Status().Time.TimeShares
@@ -81,7 +81,7 @@ func TestTheTimeSpentSaysHowSureItIs(t *testing.T) {
 func TestSharesOfABandAddUp(t *testing.T) {
 	in := thousand(90)
 	from, to := in.window()
-	list := rows(in.replicas(in.lane(from, to), from, to))
+	list := rows(in.replicas(in.jobSpans(from, to), from, to))
 	require.Len(t, list, 2, "the first has a row of its own")
 	shares := list[1].shares(from, to)
 	sum := map[state]float64{}
@@ -186,7 +186,7 @@ func TestLossesWithoutSteps(t *testing.T) {
 	require.Len(t, p.Charts, 1)
 	require.Equal(t, "Loss by time", p.Charts[0].Title)
 	require.Equal(t, fmt.Sprintf("M%s %sL%s %s", chartLeft, chartTop, chartLeft+chartWide/2, chartTop+chartTall), p.Charts[0].Lines[0].D)
-	require.Contains(t, p.Source, "1 line told a loss that is no finite number: not drawn.")
+	require.Contains(t, p.Source, "1 line reported a loss that is no finite number: not drawn.")
 }
 
 func TestCurvesStaySmallAndKeepTheirExtremes(t *testing.T) {

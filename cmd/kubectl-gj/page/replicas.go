@@ -23,21 +23,21 @@ type replica struct {
 	now, node string // its phase as `tree` has it, and its node
 	why       string
 	spans     []span
-	badges    []badge
+	symbols   []symbol
 }
 
-// replicas returns the replicas of the job, by type and rank. What their pods do not tell is what the lane does: it is productive only while all run.
-func (in *Input) replicas(lane []span, from, to time.Time) []replica {
+// replicas returns the replicas of the job, by type and rank. What their pods do not tell is what the row of the job does: it is productive only while all run.
+func (in *Input) replicas(jobRow []span, from, to time.Time) []replica {
 	f := in.Family
 	if f.GenericJob == nil {
 		return nil
 	}
-	ran := in.ran(lane)
+	ran := in.ran(jobRow)
 	pods := map[string]*corev1.Pod{}
 	for _, pod := range f.Pods {
 		pods[jobs.Replica(pod)] = pod
 	}
-	badges := in.badges()
+	symbols := in.symbols()
 	var out []replica
 	for _, b := range branches(tree.Of(f, in.Now)) {
 		at := strings.LastIndexByte(b.Replica, '-')
@@ -45,7 +45,7 @@ func (in *Input) replicas(lane []span, from, to time.Time) []replica {
 		if err != nil || b.ScaledDown {
 			continue
 		}
-		r := replica{name: b.Replica, of: b.Replica[:at], rank: rank, now: b.Phase, node: b.Node, why: b.Why, badges: badges[b.Replica]}
+		r := replica{name: b.Replica, of: b.Replica[:at], rank: rank, now: b.Phase, node: b.Node, why: b.Why, symbols: symbols[b.Replica]}
 		layers := slices.Clone(ran)
 		if pod := pods[b.Replica]; pod != nil {
 			layers = append(layers, in.pod(pod, from, to)...)
@@ -69,7 +69,7 @@ func branches(b tree.Branch) (out []tree.Branch) {
 
 // ran returns the spans in which the time spent says that all replicas ran, or had finished. Before the job had the size that it has now, nobody
 // knows of which replicas that is true.
-func (in *Input) ran(lane []span) (out []span) {
+func (in *Input) ran(jobRow []span) (out []span) {
 	var sized time.Time
 	if in.History != nil {
 		for _, e := range in.History.Entries {
@@ -81,7 +81,7 @@ func (in *Input) ran(lane []span) (out []span) {
 			sized = listedFrom(in.History, in.Now)
 		}
 	}
-	for _, s := range lane {
+	for _, s := range jobRow {
 		if s.is == state(v1beta1.TimeProductive) && s.to.After(sized) {
 			out = append(out, span{later(s.from, sized), s.to, stateRan})
 		}
@@ -118,7 +118,7 @@ func (in *Input) pod(pod *corev1.Pod, from, to time.Time) []span {
 	return layers
 }
 
-// containerOf returns the status of the container that matters; nil if the kubelet has not told any.
+// containerOf returns the status of the container that matters; nil if the kubelet has not reported any.
 func containerOf(pod *corev1.Pod) *corev1.ContainerStatus {
 	name := logs.Main(pod)
 	for i := range pod.Status.ContainerStatuses {

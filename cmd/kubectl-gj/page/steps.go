@@ -19,7 +19,7 @@ import (
 type Steps struct {
 	Replica string
 	Points  []Point
-	// NotFinite is how many lines told a loss such as nan, and FirstNotFinite is the first step of these.
+	// NotFinite is how many lines reported a loss such as nan, and FirstNotFinite is the first step of these.
 	NotFinite      int
 	FirstNotFinite *int64
 	// Cut says that the log was longer than is read, or that it was cut off.
@@ -76,9 +76,9 @@ func (s *Steps) read(at time.Time, line []byte, pattern *regexp.Regexp) {
 	if found == nil {
 		return
 	}
-	step, told := number(inplace.NumberIn(line, pattern, found, "step"))
+	step, ok := number(inplace.NumberIn(line, pattern, found, "step"))
 	loss, tells := number(inplace.NumberIn(line, pattern, found, "loss"))
-	p := Point{At: at, Loss: math.NaN(), Told: told && step >= 0 && step < 1<<53}
+	p := Point{At: at, Loss: math.NaN(), Told: ok && step >= 0 && step < 1<<53}
 	if !p.Told && !tells {
 		return
 	}
@@ -116,7 +116,7 @@ func (s *Steps) lose(p *Point, loss float64) {
 }
 
 // number returns the number that a text is, if it is not empty.
-func number(text string) (n float64, told bool) {
+func number(text string) (n float64, ok bool) {
 	n, _ = strconv.ParseFloat(text, 64) // what is out of range is infinite
 	return n, text != ""
 }

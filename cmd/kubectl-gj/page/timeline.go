@@ -15,8 +15,8 @@ const (
 	pageWidth px = 1000
 	lineLeft  px = 132
 	lineWidth px = 725
-	laneTop   px = 10
-	laneTall  px = 24
+	jobTop    px = 10
+	jobTall   px = 24
 	rowGap    px = 4
 	// nameWide and nowWide are how many characters have room to the left and to the right of a row.
 	nameWide, nowWide = 19, 24
@@ -28,7 +28,7 @@ type Timeline struct {
 	// Left, Right and Bottom are the edges of what has a time; Foot is where words below it stand.
 	Left, Right, Bottom, Foot px
 	Begin, End, Desc          string
-	Lane                      Row
+	JobRow                    Row
 	Rows                      []Row
 	Ticks                     []tick
 	// Cuts are the times at which a loss began.
@@ -45,7 +45,7 @@ type Row struct {
 	Y, Tall, Text    px // Text is where its words stand
 	Name, Now, Title string
 	Shapes           []Shape
-	Badges           []Badge
+	Symbols          []Symbol
 }
 
 // Shape is a piece of a row in one state, or several of them.
@@ -55,8 +55,8 @@ type Shape struct {
 	Title string
 }
 
-// Badge is something that happened to a replica.
-type Badge struct {
+// Symbol is something that happened to a replica.
+type Symbol struct {
 	X, Y, Text px
 	Letter     letter
 	Title      string
@@ -71,26 +71,26 @@ func (in *Input) timeline() *Timeline {
 		return nil
 	}
 	from, to := in.window()
-	lane := in.lane(from, to)
+	jobRow := in.jobSpans(from, to)
 	t := &Timeline{Width: pageWidth, Left: lineLeft, Right: lineLeft + lineWidth, Begin: stamp(from), End: stamp(to)}
 	d := drawing{t, from, to, map[string]bool{}}
-	t.Lane = Row{Y: laneTop, Tall: laneTall, Text: laneTop + laneTall/2 + 4, Name: "the job", Title: "what the time of the job was spent on", Shapes: d.spans(lane, laneTop, laneTall, "the job")}
-	y := laneTop + laneTall + 3*rowGap
-	for _, r := range rows(in.replicas(lane, from, to)) {
+	t.JobRow = Row{Y: jobTop, Tall: jobTall, Text: jobTop + jobTall/2 + 4, Name: "the job", Title: "what the time of the job was spent on", Shapes: d.spans(jobRow, jobTop, jobTall, "the job")}
+	y := jobTop + jobTall + 3*rowGap
+	for _, r := range rows(in.replicas(jobRow, from, to)) {
 		t.Rows = append(t.Rows, d.row(r, y))
 		y += px(r.height()) + rowGap
 	}
 	t.Bottom, t.Foot = y, y+15
 	t.Height = y + 36
 	t.Ticks = timeTicks(to.Sub(from), t.Left, lineWidth, 8)
-	for _, s := range lane {
+	for _, s := range jobRow {
 		if slices.Contains(losses, v1beta1.TimeCause(s.is)) && s.from.After(from) {
 			t.Cuts = append(t.Cuts, d.x(s.from))
 		}
 	}
 	d.legend()
-	t.Desc = describe(lane, len(t.Rows))
-	t.Note = in.unknown(lane)
+	t.Desc = describe(jobRow, len(t.Rows))
+	t.Note = in.unknown(jobRow)
 	return t
 }
 
@@ -98,9 +98,9 @@ func (in *Input) timeline() *Timeline {
 var losses = []v1beta1.TimeCause{v1beta1.TimeLostToRestart, v1beta1.TimeLostToHang, v1beta1.TimeLostToDisruption, v1beta1.TimeLostToNode}
 
 // unknown says why there is time of which nothing is known; "" if there is none.
-func (in *Input) unknown(lane []span) string {
+func (in *Input) unknown(jobRow []span) string {
 	switch {
-	case !slices.ContainsFunc(lane, func(s span) bool { return s.is == stateUnknown }):
+	case !slices.ContainsFunc(jobRow, func(s span) bool { return s.is == stateUnknown }):
 		return ""
 	case in.Family.Status().Time == nil:
 		return "The operator has not kept what this job's time was spent on."
@@ -112,9 +112,9 @@ func (in *Input) unknown(lane []span) string {
 }
 
 // describe says what the drawing shows, for those who do not see it.
-func describe(lane []span, rows int) string {
+func describe(jobRow []span, rows int) string {
 	var parts []string
-	for _, s := range lane {
+	for _, s := range jobRow {
 		if len(parts) == 30 {
 			parts = append(parts, "and so on")
 			break
@@ -150,7 +150,7 @@ func (d *drawing) row(r row, y px) Row {
 	} else {
 		out.Shapes = d.shares(r, y, tall)
 	}
-	out.Badges = d.badges(r, y, tall)
+	out.Symbols = d.symbols(r, y, tall)
 	return out
 }
 
@@ -200,14 +200,14 @@ func (d *drawing) shares(r row, y, tall px) (out []Shape) {
 	return out
 }
 
-// merged is how near badges of one letter are that are drawn as one.
+// merged is how near symbols of one letter are that are drawn as one.
 const merged px = 14
 
-// badges draws what happened to replicas of a row.
-func (d *drawing) badges(r row, y, tall px) (out []Badge) {
+// symbols draws what happened to replicas of a row.
+func (d *drawing) symbols(r row, y, tall px) (out []Symbol) {
 	for i := range slices.Backward(letters) {
 		is := letters[i].letter
-		var last *Badge
+		var last *Symbol
 		n, first, who := 0, "", map[string]bool{}
 		for _, m := range ofLetter(r, is) {
 			if x := d.x(m.at); last != nil && x-last.X < merged {
@@ -218,7 +218,7 @@ func (d *drawing) badges(r row, y, tall px) (out []Badge) {
 			}
 			n, first, who = 1, clock(m.at), map[string]bool{m.who: true}
 			d.used[string(is)] = true
-			out = append(out, Badge{X: d.x(m.at), Y: y + tall/2, Text: y + tall/2 + 3.5, Letter: is, Title: m.who + " at " + clock(m.at) + ": " + m.text})
+			out = append(out, Symbol{X: d.x(m.at), Y: y + tall/2, Text: y + tall/2 + 3.5, Letter: is, Title: m.who + " at " + clock(m.at) + ": " + m.text})
 			last = &out[len(out)-1]
 		}
 	}
@@ -233,16 +233,16 @@ func several(times, replicas int, words, first string) string {
 	return fmt.Sprintf("%d replicas %s, the first at %s", replicas, words, first)
 }
 
-// happened is a badge with its replica.
+// happened is a symbol with its replica.
 type happened struct {
-	badge
+	symbol
 	who string
 }
 
-// ofLetter returns the badges of a letter in a row, in the order of time.
+// ofLetter returns the symbols of a letter in a row, in the order of time.
 func ofLetter(r row, is letter) (out []happened) {
 	for _, one := range r.replicas {
-		for _, m := range one.badges {
+		for _, m := range one.symbols {
 			if m.letter == is {
 				out = append(out, happened{m, one.name})
 			}

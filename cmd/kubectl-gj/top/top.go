@@ -39,7 +39,7 @@ type Job struct {
 	Excepted    int32 `json:"excepted"`
 	// Worst is the replica that was started again most often, and how often; empty if that is not known.
 	Worst string `json:"worst,omitempty"`
-	// Step and Loss are the last that the code told.
+	// Step and Loss are the last that the code reported.
 	Step *int64 `json:"step,omitempty"`
 	Loss string `json:"loss,omitempty"`
 }
@@ -189,7 +189,7 @@ func cutRank(name string) (string, int) {
 	return name[:at], rank
 }
 
-// TableOfJobs returns a table of jobs. With all, it has their namespaces; steps and losses, if any code told some.
+// TableOfJobs returns a table of jobs. With all, it has their namespaces; steps and losses, if any code reported some.
 func TableOfJobs(rows []Job, all bool, now time.Time) [][]string {
 	tell := slices.ContainsFunc(rows, func(r Job) bool { return r.Step != nil || r.Loss != "" })
 	columns := []column[Job]{

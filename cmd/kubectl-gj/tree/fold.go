@@ -2,6 +2,8 @@ package tree
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -47,12 +49,17 @@ func same(a, b Branch) bool {
 
 // merge makes one line of several.
 func merge(list []Branch) Branch {
-	out, last := list[0], list[len(list)-1]
-	name, from := cutRank(out.Name)
-	_, to := cutRank(last.Name)
-	out.Name = fmt.Sprintf("%s-[%s-%s]", name, from, to)
+	out := list[0]
+	var ranks []int
+	for _, b := range list {
+		_, rank := cutRank(b.Replica)
+		n, _ := strconv.Atoi(rank) // of a replica's name it is a number
+		ranks = append(ranks, n)
+	}
+	name, _ := cutRank(out.Name)
 	replicaType, _ := cutRank(out.Replica)
-	out.Replica = fmt.Sprintf("%s-[%s-%s]", replicaType, from, to)
+	set := Ranks(ranks)
+	out.Name, out.Replica = name+"-"+set, replicaType+"-"+set
 	out.Running = fmt.Sprint(len(list))
 	nodes := map[string]bool{}
 	for _, b := range list {
@@ -62,6 +69,31 @@ func merge(list []Branch) Branch {
 		out.Node = fmt.Sprintf("%d nodes", len(nodes))
 	}
 	return out
+}
+
+// mostParts is how many parts of a set of ranks are shown.
+const mostParts = 4
+
+// Ranks returns a set of ranks as one reads it, as in [6-9,12-29]. Of many parts it shows the first, and how many ranks the others have.
+func Ranks(ranks []int) string {
+	ranks = slices.Sorted(slices.Values(ranks))
+	var parts []string
+	for len(ranks) > 0 && len(parts) < mostParts {
+		n := 1
+		for n < len(ranks) && ranks[n] == ranks[n-1]+1 {
+			n++
+		}
+		part := strconv.Itoa(ranks[0])
+		if n > 1 {
+			part += "-" + strconv.Itoa(ranks[n-1])
+		}
+		parts, ranks = append(parts, part), ranks[n:]
+	}
+	more := ""
+	if len(ranks) > 0 {
+		more = fmt.Sprintf(" and %d more", len(ranks))
+	}
+	return "[" + strings.Join(parts, ",") + more + "]"
 }
 
 // cutRank cuts a name at its rank.

@@ -44,7 +44,7 @@ type Branch struct {
 	// More are the starts of a replica of which the status does not tell what they were. PerhapsMore says that there may have been others.
 	More        int32 `json:"more,omitempty"`
 	PerhapsMore bool  `json:"perhapsMore,omitempty"`
-	// Step and Loss are the last that the code of a job told.
+	// Step and Loss are the last that the code of a job reported.
 	Step *int64 `json:"step,omitempty"`
 	// Early says how long before the end of a job that is over that was, as in 27s; empty if that hardly matters.
 	Early string `json:"early,omitempty"`
@@ -55,8 +55,8 @@ type Branch struct {
 	Why string `json:"why,omitempty"`
 	// ScaledDown says that its replica was scaled away.
 	ScaledDown bool `json:"scaledDown,omitempty"`
-	// ails says that something is wrong with a pod that runs.
-	ails bool
+	// hasProblem says that something is wrong with a pod that runs.
+	hasProblem bool
 	// Branches hang from it.
 	Branches []Branch `json:"branches,omitempty"`
 }
@@ -67,7 +67,7 @@ func Of(f *jobs.Family, now time.Time) Branch {
 	if f.GenericJob != nil {
 		pods = podsOf(f, now)
 	}
-	root := Branch{Name: f.Title(), Phase: cmp.Or(string(f.Phase()), "Unseen"), Why: told(f, pods)}
+	root := Branch{Name: f.Title(), Phase: cmp.Or(string(f.Phase()), "Unseen"), Why: conditionMessage(f, pods)}
 	if f.Job.GetDeletionTimestamp() != nil {
 		root.Phase = "Terminating"
 	}
@@ -103,8 +103,8 @@ func boardOf(f *jobs.Family, board *v1beta1.DependentStatus) Branch {
 	return b
 }
 
-// told returns what the job's conditions say, if that is more than that all is well.
-func told(f *jobs.Family, pods []Branch) string {
+// conditionMessage returns what the job's conditions say, if that is more than that all is well.
+func conditionMessage(f *jobs.Family, pods []Branch) string {
 	switch {
 	case f.Is(v1beta1.ConditionBlocked):
 		return f.Condition(v1beta1.ConditionBlocked).Message
@@ -124,7 +124,7 @@ func isWell(f *jobs.Family, pods []Branch) bool {
 	if !f.Is(v1beta1.ConditionRunning) || strings.HasPrefix(f.Status().Mode, spec.ModeDebug) {
 		return false
 	}
-	return !slices.ContainsFunc(pods, func(b Branch) bool { return b.ails || b.Phase == string(v1beta1.ReplicaFailed) })
+	return !slices.ContainsFunc(pods, func(b Branch) bool { return b.hasProblem || b.Phase == string(v1beta1.ReplicaFailed) })
 }
 
 // Warned says what an event warns of, and what to do about it.
@@ -182,7 +182,7 @@ func replica(f *jobs.Family, l *ledger.Ledger, replicas *roster.Roster, t *roste
 		b.Phase, b.Why = absent(f, wait, now)
 	case pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil:
 		b.Phase, b.Why = phaseOf(pod), cmp.Or(lost(replicas.NotReadyNode(t, rank)), t.Pod(rank).StillRunsSentence())
-		b.ails = b.Why != ""
+		b.hasProblem = b.Why != ""
 		b.Why = cmp.Or(b.Why, before(f, pod, b))
 	case podstate.IsOver(pod):
 		b.Phase, b.Why = phaseOf(pod), lastFailure(f, t, rank)

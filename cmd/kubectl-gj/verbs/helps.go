@@ -17,7 +17,7 @@ Of jobs:
   RESTARTS      those that a limit counts
   DISRUPTIONS   replicas that something outside the job ended
   EXCEPTED      restarts excepted by rules of a failure policy
-  STEP, LOSS    the last that the code told
+  STEP, LOSS    the last that the code reported
   WORST         the replica that was started again most often, for whatever reason, and how often
 Of the replicas of a job:
   RESTARTS      those that a limit counts

@@ -25,7 +25,7 @@ func (p *program) list() *cobra.Command {
 		Short: "List jobs of all kinds: phase, step and loss, age, duration, last failure",
 		Long: "Lists the jobs of a namespace, of all kinds. A GenericJob that belongs to another job is not listed beside it.\n" +
 			"RUNNING is how many replicas run, of those that have not finished; of a job that is over, how many were left running.\n" +
-			"STEP and LOSS are the last that the code told the operator, which asks once a minute: see spec.heartbeat.\n" +
+			"STEP and LOSS are the last that the code reported to the operator, which asks once a minute: see spec.heartbeat.\n" +
 			"DURATION is from the job's start to its end, or until now if it goes on; pauses are part of it.\n" +
 			"LAST FAILURE is what keeps a pod from starting on its node, or how the last replica failed. A replica that waits for a node has not failed: see `why`.\n" +
 			"With -o html it is a page with the labels by which the jobs differ, as those of a sweep do.",

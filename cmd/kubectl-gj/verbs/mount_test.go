@@ -42,6 +42,11 @@ func TestAVolumeThatIsMissingIsTold(t *testing.T) {
 		}
 	}
 	require.Equal(t, 2, strings.Count(s.sees("tree", "mounts"), told), "for the job and for its pod")
+	for range 100 { // which are older, and listed before that one
+		require.NoError(t, s.Create(t.Context(), &corev1.Event{ObjectMeta: metav1.ObjectMeta{GenerateName: "older-", Namespace: s.ns}, Type: corev1.EventTypeWarning,
+			InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: s.ns, Name: pod.Name, UID: pod.UID}, Reason: "FailedMount",
+			Message: "older", LastTimestamp: metav1.NewTime(time.Now().Add(-time.Minute))}))
+	}
 	require.Contains(t, s.sees("why", "mounts"), told)
 	s.setStatus(job, func(job *v1beta1.GenericJob) {
 		job.Status.Tasks = []v1beta1.TaskStatus{{Type: "worker", Replicas: []v1beta1.ReplicaStatus{{Name: pod.Name, Phase: v1beta1.ReplicaPending}}}}

@@ -3,18 +3,23 @@ package why
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/tree"
+	"github.com/genericjob/genericjob/kernel/ledger"
 	"github.com/genericjob/genericjob/kernel/podstate"
+	"github.com/genericjob/genericjob/kernel/status"
 )
 
 // What to do about a job that has failed, or whose pods do not start. The kernel's messages say what to do about the obstacles that it knows, so what
 // is said here is how.
 
-// afterFailure says what to do about a job that has failed for a reason.
-func (q question) afterFailure(reason string) string {
-	switch {
+// afterFailure says what to do about a job that has failed, by its condition.
+func (q question) afterFailure(c v1beta1.JobCondition) string {
+	last := q.deciding(c.Message)
+	switch reason := c.Reason; {
 	case reason == v1beta1.ReasonInvalidSpec:
 		return "Correct the manifest, try it with `kubectl gj translate -f FILE`, delete the job and create it again."
 	case reason == v1beta1.ReasonInvalidDefinition:
@@ -25,10 +30,43 @@ func (q question) afterFailure(reason string) string {
 		return "Read what the first to fail has said: `" + q.Command("logs", "--first-failure") + "`. `" + q.Command("why", "--rules FILE") + "` says what other rules would have done."
 	case reason == v1beta1.ReasonLedgerFull:
 		return "See why its replicas are replaced so often: `" + q.Command("top", "") + "`."
-	case slices.ContainsFunc(q.Status().Failures, func(f v1beta1.ReplicaFailure) bool { return podstate.Unstartable(f) != "" }):
+	case last != nil && podstate.Unstartable(*last) != "":
 		return "No restart helps: correct the manifest, delete the job and create it again."
 	default:
-		return "Read what the first to fail has said: `" + q.Command("logs", "--first-failure") + "`. Mend it, or raise the limit of restarts; then delete the job and create it again."
+		return "Read what the first to fail has said: `" + q.Command("logs", "--first-failure") + "`. Mend it" + q.orAllow(c.Message, last) + "; then delete the job and create it again."
+	}
+}
+
+// deciding returns the failure by which the job has failed: the last of a pod that the message of its condition names. It is nil without one.
+func (q question) deciding(message string) *v1beta1.ReplicaFailure {
+	for i := range slices.Backward(q.Status().Failures) {
+		if f := &q.Status().Failures[i]; strings.Contains(message, "Pod["+f.Pod+"]") {
+			return f
+		}
+	}
+	return nil
+}
+
+// orAllow says what to change so that such a failure is restarted: the limit that was used up, or the policy that restarts nothing.
+func (q question) orAllow(message string, f *v1beta1.ReplicaFailure) string {
+	if f == nil || q.GenericJob == nil {
+		return ""
+	}
+	replicaType, rank, _ := jobs.ReplicaOf(q.GenericJob, f.Pod)
+	l, err := ledger.Load(q.GenericJob)
+	if err != nil {
+		return ""
+	}
+	switch a := l.Account(replicaType); {
+	case a == nil:
+		return ""
+	case !strings.Contains(message, status.NoRestartsLeft):
+		return ", or give type " + replicaType + " a restartPolicy that restarts it"
+	case !l.IsWithinLimit(a, rank):
+		name, limit := limitOf(l.Ledger, a, rank)
+		return fmt.Sprintf(", or raise %s, which is %d", name, limit)
+	default:
+		return ""
 	}
 }
 

@@ -51,7 +51,7 @@ func (q question) notAvoided() (text string) {
 		switch {
 		case slices.ContainsFunc(s.AvoidedNodes, func(a v1beta1.AvoidedNode) bool { return a.Node == n.Node }):
 		case q.GenericJob.Spec.AvoidNodes == nil:
-			text += q.toldOf(n.Node)
+			text += q.eventAbout(n.Node)
 		case policy.Avoids(&n):
 			text += fmt.Sprintf(" Node %s had %s and is not avoided: %s", n.Node, plural.Count(len(n.Times), "failure"), q.noMore(policy))
 		}
@@ -82,8 +82,8 @@ func (q question) noMore(policy spec.AvoidPolicy) string {
 		strings.Join(names, ", node "), policy.AtMost)
 }
 
-// toldOf returns what the last event says of a node that is not avoided; "" if there is none any more.
-func (q question) toldOf(node string) string {
+// eventAbout returns what the last event says of a node that is not avoided; "" if there is none any more.
+func (q question) eventAbout(node string) string {
 	for _, e := range slices.Backward(q.NotAvoided) {
 		if strings.Contains(e.Message, " node "+node+",") {
 			return " " + sentence(e.Message)

@@ -10,23 +10,23 @@ import (
 // failedBefore says what the restarts of a job that has succeeded were for, as far as its status still knows: five failures.
 func (q question) failedBefore() string {
 	times := map[string]int{}
-	var told []string
+	var texts []string
 	for _, f := range q.Status().Failures {
 		text := fmt.Sprintf("Pod[%s]: %s", f.Pod, tree.Describe(f))
 		if first := q.Status().FirstFailure; first != nil && first.Probable && first.Pod == f.Pod && first.Time.Equal(f.Time) {
 			text = first.Summary // which says that it may have been another
 		}
 		if times[text]++; times[text] == 1 {
-			told = append(told, text)
+			texts = append(texts, text)
 		}
 	}
-	for i, text := range told {
+	for i, text := range texts {
 		if n := times[text]; n > 1 {
-			told[i] = fmt.Sprintf("%s (%d times)", text, n)
+			texts[i] = fmt.Sprintf("%s (%d times)", text, n)
 		}
 	}
-	if len(told) == 0 {
+	if len(texts) == 0 {
 		return ""
 	}
-	return " Before that, replicas failed: " + strings.Join(told, "; ") + "."
+	return " Before that, replicas failed: " + strings.Join(texts, "; ") + "."
 }

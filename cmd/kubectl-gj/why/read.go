@@ -93,7 +93,7 @@ func at(in any, path string) any {
 
 func invalid(r *v1beta1.FailurePolicyRule) string {
 	if r.Action != v1beta1.FailureActionFail && r.Action != v1beta1.FailureActionRestart {
-		return fmt.Sprintf(".action is %q: want Fail or Restart", r.Action)
+		return fmt.Sprintf(".action is %q, which this kubectl gj does not know: want Fail or Restart, or upgrade it", r.Action)
 	}
 	if r.Action == v1beta1.FailureActionFail && r.Counts != nil {
 		return ".counts is about a restart, and action Fail makes none: remove counts, or set action to Restart"

@@ -71,6 +71,8 @@ func does(rule *v1beta1.FailurePolicyRule, name string, r *v1beta1.ReplicaFailur
 		return "no rule matches: restartPolicy and the limits decide"
 	case rule.Action == v1beta1.FailureActionFail:
 		return fmt.Sprintf("rule %s fails the job", name)
+	case rule.Action != v1beta1.FailureActionRestart:
+		return fmt.Sprintf("rule %s has the action %q, which this kubectl gj does not know: upgrade it", name, rule.Action)
 	case ptr.Deref(rule.Counts, true) && noneLeft != "":
 		return fmt.Sprintf("rule %s would restart it%s, which counts, but %s: it fails for good", name, where(rule), noneLeft)
 	case ptr.Deref(rule.Counts, true):
@@ -101,11 +103,17 @@ func noneLeft(job *v1beta1.GenericJob, replicaType string, rank int) string {
 	if a == nil || l.IsWithinLimit(a, rank) {
 		return ""
 	}
-	_, limit := l.Spent(a, rank)
-	if l.SharedRestartsLeft() != 0 {
-		limit = a.Policy.Limit
+	name, limit := limitOf(l.Ledger, a, rank)
+	return fmt.Sprintf("no restart is left now (0 of %d, unless you raise %s)", limit, name)
+}
+
+// limitOf returns the limit that leaves a replica no restart, and its name.
+func limitOf(l *ledger.Ledger, a *ledger.Account, rank int) (name string, limit int) {
+	if l.SharedRestartsLeft() == 0 {
+		_, limit = l.Spent(a, rank)
+		return "backoffLimit", limit
 	}
-	return fmt.Sprintf("no restart is left now (0 of %d)", limit)
+	return "restartPolicy.limit of type " + a.Type, a.Policy.Limit
 }
 
 // Remarks say what of a failure policy is not tried on a job, or has no effect there, and why. The error is that of a policy which the job cannot

@@ -160,7 +160,7 @@ func isUnseen(q question) *Answer {
 	case age < patience:
 		return &Answer{Reason: "New", Why: "It was created a moment ago, and the operator has not said anything of it yet."}
 	}
-	a := &Answer{Reason: "NoOperator", Why: fmt.Sprintf("It was created %s ago, and the operator has not said anything of it.", age.Round(time.Second)),
+	a := &Answer{Reason: "NoOperator", Why: fmt.Sprintf("It was created %s ago, and the operator has not said anything of it.", jobs.Spell(int64(age/time.Second))),
 		Do: "Look whether the operator runs: kubectl get deployment -n genericjob-system genericjob-manager; and what it logs: kubectl logs -n genericjob-system deployment/genericjob-manager."}
 	if q.Kind.IsKubeflow() {
 		a.Do += " It serves " + q.Kind.Kind + "s only with the flag --kubeflow."
@@ -173,7 +173,7 @@ func hasFailed(q question) *Answer {
 		return nil
 	}
 	c := q.Condition(v1beta1.ConditionFailed)
-	return &Answer{Reason: c.Reason, Why: sentence(c.Message) + q.count(), Do: q.afterFailure(c.Reason)}
+	return &Answer{Reason: c.Reason, Why: sentence(c.Message) + q.count(), Do: q.afterFailure(c)}
 }
 
 func hasSucceeded(q question) *Answer {
@@ -182,7 +182,7 @@ func hasSucceeded(q question) *Answer {
 	}
 	why := "It has succeeded."
 	if s := q.Status(); s.StartTime != nil && s.CompletionTime != nil {
-		why = fmt.Sprintf("It has succeeded, %s after it began.", s.CompletionTime.Sub(s.StartTime.Time))
+		why = fmt.Sprintf("It has succeeded, %s after it began.", jobs.Spell(int64(s.CompletionTime.Sub(s.StartTime.Time)/time.Second)))
 	}
 	return &Answer{Reason: v1beta1.ReasonSucceeded, Why: why + q.count() + q.failedBefore()}
 }

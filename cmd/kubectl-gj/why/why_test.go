@@ -121,7 +121,7 @@ func TestRulesAreTriedWithTheRestartsThatAreLeft(t *testing.T) {
 	policy, err := why.ReadRules([]byte("rules: [{match: {exitCodes: [3]}, action: Restart}]"))
 	require.NoError(t, err)
 	for limit, does := range map[int32]string{
-		0: "rule 1 would restart it, which counts, but no restart is left now (0 of 0): it fails for good",
+		0: "rule 1 would restart it, which counts, but no restart is left now (0 of 0, unless you raise restartPolicy.limit of type worker): it fails for good",
 		1: "rule 1 restarts it, which counts",
 	} {
 		job := kt.Job(kt.Type("worker", 2, kt.Policy(v1beta1.RestartOnFailure, limit)))
@@ -131,7 +131,7 @@ func TestRulesAreTriedWithTheRestartsThatAreLeft(t *testing.T) {
 	job := kt.Job(kt.Type("worker", 2), kt.BackoffLimit(2))
 	job.Status.Failures = []v1beta1.ReplicaFailure{{Pod: spec.PodName(job, "worker", 1), ExitCode: new(int32(3))}}
 	job.Status.BackoffCount = 2
-	require.Contains(t, why.Judge(family(job), policy)[0].Does, "no restart is left now (0 of 2)")
+	require.Contains(t, why.Judge(family(job), policy)[0].Does, "no restart is left now (0 of 2, unless you raise backoffLimit)")
 }
 
 func TestRulesOfAWholeManifest(t *testing.T) {

@@ -31,7 +31,7 @@ func (s *store) mayWrite() error {
 			return s.cannotWrite(path.Join(s.dir, nearest), err)
 		}
 	}
-	if _, err := inTheWay(root, s.files, isOneOf(s.deleted)); err != nil {
+	if _, err := findObstacles(root, s.files, isOneOf(s.deleted)); err != nil {
 		return err
 	}
 	return s.mayReplace()
@@ -95,7 +95,7 @@ func (s *store) apply() error {
 		return errors.New("no files were sent that could be applied")
 	}
 	kept := filepath.Join(s.kept, name(s.dir))
-	if err := errors.Join(makeWay(s.dir, s.files, isOneOf(s.deleted)), makeWay(kept, s.files, func(string) bool { return true })); err != nil {
+	if err := errors.Join(clearObstacles(s.dir, s.files, isOneOf(s.deleted)), clearObstacles(kept, s.files, func(string) bool { return true })); err != nil {
 		return err
 	}
 	code, err := prepare(s.next, s.dir, s.files)
@@ -109,7 +109,7 @@ func (s *store) apply() error {
 		return fmt.Errorf("keep files in the pod: %w", err)
 	}
 	for _, do := range []func() error{
-		code.put, copies.put, s.noteGone, s.dropCovered,
+		code.put, copies.put, s.noteDeletions, s.dropCovered,
 		func() error { return remove(kept, s.deleted) },
 		func() error { return remove(s.dir, s.deleted) },
 	} {
@@ -227,14 +227,14 @@ func (s *store) restore() (dirs []string, err error) {
 // restoreIn does so in one folder. A volume outlasts the container: what is there now stays, as code may have written it.
 func (s *store) restoreIn(dir string) error {
 	kept := filepath.Join(s.kept, name(dir))
-	gone, err := s.goneFrom(dir)
+	deletions, err := s.deletionsIn(dir)
 	if err != nil {
 		return err
 	}
 	mounted := s.mounted()
 	stays := func(file string) bool { return onVolume(filepath.Join(dir, file), mounted) }
 	files := slices.DeleteFunc(filesIn(kept), stays)
-	if err := makeWay(dir, files, func(file string) bool { return !stays(file) }); err != nil {
+	if err := clearObstacles(dir, files, func(file string) bool { return !stays(file) }); err != nil {
 		return err
 	}
 	code, err := prepare(kept, dir, files)
@@ -242,5 +242,5 @@ func (s *store) restoreIn(dir string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(code.put(), remove(dir, slices.DeleteFunc(slices.Collect(maps.Keys(gone)), stays)))
+	return errors.Join(code.put(), remove(dir, slices.DeleteFunc(slices.Collect(maps.Keys(deletions)), stays)))
 }

@@ -9,14 +9,29 @@ import (
 	"strings"
 )
 
-// mayReplace says which file cannot be replaced or deleted, because something is mounted on it: a key of a ConfigMap by subPath, for example.
+// mayReplace says which file cannot be replaced or deleted, because something is mounted on it: a key of a ConfigMap by subPath, for example. Nor can a
+// folder become a file that has a mount below it, or two files that are one in the pod.
 func (s *store) mayReplace() error {
-	mounted := s.mounted()
-	for _, file := range slices.Concat(s.files, s.deleted) {
-		at, err := filepath.EvalSymlinks(filepath.Join(s.dir, path.Dir(file)))
-		if err == nil && mounted[filepath.Join(at, path.Base(file))] {
-			return fmt.Errorf("%s cannot be replaced: something is mounted on it, as a key of a ConfigMap is by subPath. Leave it out by --exclude", path.Join(s.dir, file))
+	mounted, follow, names := s.mounted(), places{}, map[string]string{}
+	above := map[string]string{} // of folders, the place of a mount below
+	for at := range mounted {
+		for dir := filepath.Dir(at); dir != "/"; dir = filepath.Dir(dir) {
+			above[dir] = at
 		}
+	}
+	for i, file := range slices.Concat(s.files, s.deleted) {
+		file = path.Clean(file)
+		at := follow.placeOf(s.dir, file)
+		switch other, ok := names[at]; {
+		case ok && other != file:
+			return fmt.Errorf("%s and %s are one file in the pod, %s: a link leads there. Leave one out by --exclude, or delete the link in the pod", other, file, at)
+		case mounted[at]:
+			return fmt.Errorf("%s cannot be replaced: something is mounted on it, as a key of a ConfigMap is by subPath. Leave it out by --exclude", path.Join(s.dir, file))
+		case i < len(s.files) && above[at] != "":
+			return fmt.Errorf("%s cannot become a file: in the pod something is mounted at %s. Leave it out by --exclude, choose another name, or have the job mount that elsewhere",
+				path.Join(s.dir, file), above[at])
+		}
+		names[at] = file
 	}
 	return nil
 }

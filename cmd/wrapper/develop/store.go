@@ -16,22 +16,22 @@ import (
 )
 
 // The pod's volume has two folders of files: next are those that were sent and not applied yet, and kept are those that were. In kept each folder of
-// the container has one, whose name is its path in base64. A third, gone, has a file for each, with what was deleted: the image may have it.
+// the container has one, whose name is its path in base64. A third, deletions, has a file for each, with what was deleted: the image may have it.
 // What is read or written below a folder goes through an os.Root: no link leads out of it.
 
 // store is where files wait, and stay.
 type store struct {
-	next, kept, gone string
-	own              string // the folder of the wrapper, in which nobody may write
-	mounts           string // the file that says what is mounted where
-	dir              string // that the files of next are for
-	files            []string
-	deleted          []string
+	next, kept, deletions string
+	own                   string // the folder of the wrapper, in which nobody may write
+	mounts                string // the file that says what is mounted where
+	dir                   string // that the files of next are for
+	files                 []string
+	deleted               []string
 }
 
 func newStore(own string) *store {
 	at := filepath.Join(own, "state", "synced")
-	return &store{next: filepath.Join(at, "next"), kept: filepath.Join(at, "kept"), gone: filepath.Join(at, "gone"), own: own, mounts: "/proc/self/mountinfo"}
+	return &store{next: filepath.Join(at, "next"), kept: filepath.Join(at, "kept"), deletions: filepath.Join(at, "deletions"), own: own, mounts: "/proc/self/mountinfo"}
 }
 
 // name returns the name of a folder in kept.
@@ -54,7 +54,10 @@ func (s *store) stage(stream io.Reader, dir string, deleted []string) error {
 		return fmt.Errorf("keep files in the pod: %w", err)
 	}
 	defer next.Close()
-	s.dir, s.deleted = filepath.Clean(dir), deleted
+	s.dir, s.deleted = placeOfDir(filepath.Clean(dir)), deleted
+	if err := s.check(s.dir, nil); err != nil {
+		return err
+	}
 	if s.files, err = unpack(stream, next); err != nil {
 		return err
 	}
@@ -160,11 +163,11 @@ func (s *store) measure() error {
 		}
 		return nil
 	})
-	gone, err := s.goneAfterApply()
+	deletions, err := s.deletionsAfterApply()
 	if err != nil {
 		return err
 	}
-	if n += len(gone); n > MaxFiles || bytes > MaxBytes {
+	if n += len(deletions); n > MaxFiles || bytes > MaxBytes {
 		return fmt.Errorf("with those that were sent before there would be %d files of %d MiB in the pod: at most %d files of %d MiB. A new pod begins without",
 			n, bytes>>20, MaxFiles, MaxBytes>>20)
 	}

@@ -14,7 +14,7 @@ import (
 func TestTheHighestStepOfCodeThatHasEndedIsToldOnceAllIsRead(t *testing.T) {
 	w := watching(time.Now())
 	w.beat.line = regexp.MustCompile("^step (?P<step>[0-9]+)")
-	p := &pump{done: make(chan struct{}), steps: steps{highest: 5, told: true}}
+	p := &pump{done: make(chan struct{}), steps: steps{highest: 5, reported: true}}
 	w.pumps = []*pump{p}
 	require.Equal(t, "5", w.reportOn(question{}).Furthest, "it runs")
 	for _, draining := range []bool{false, true} {

@@ -14,13 +14,13 @@ import (
 // mostGaps is of how many steps the time is kept, the last ones.
 const mostGaps = 64
 
-// pace is that of one attempt's code. A step that is told again is another process'. Steps that begin anew meanwhile are no count of the work.
+// pace is that of one attempt's code. A step that is reported again is another process'. Steps that begin anew meanwhile are no count of the work.
 type pace struct {
-	told        bool // any step
+	reported    bool // any step
 	resets      bool // a step was lower than the one before
-	skips       bool // not each step was told
+	skips       bool // not each step was reported
 	first, last int64
-	at          time.Time // when the last was told
+	at          time.Time // when the last was reported
 	gaps        []time.Duration
 	next        int // where the next gap goes, once there are mostGaps
 }
@@ -34,8 +34,8 @@ func (p *pace) read(step string, at time.Time) {
 
 // see notes a step.
 func (p *pace) see(step int64, at time.Time) {
-	if !p.told {
-		p.told, p.first, p.last, p.at = true, step, step, at
+	if !p.reported {
+		p.reported, p.first, p.last, p.at = true, step, step, at
 		return
 	}
 	steps := step - p.last
@@ -66,9 +66,9 @@ func (p *pace) median() time.Duration {
 	return sorted[len(sorted)/2]
 }
 
-// report returns what the operator is told of it; nil if the steps do not count the work.
+// report returns what is reported to the operator of it; nil if the steps do not count the work.
 func (p *pace) report(before *int64) *inplace.Pace {
-	if !p.told || p.resets {
+	if !p.reported || p.resets {
 		return nil
 	}
 	return &inplace.Pace{First: p.first, Each: !p.skips, Seconds: p.median().Seconds(), Before: before}
@@ -94,7 +94,7 @@ func (w *wrapper) pace() *inplace.Pace {
 }
 
 // noteStep notes how far code has come that has ended, and reports whether that is news. If nobody knows for certain, it forgets what was noted of
-// code that ran earlier. Code that has told no step, or not run at all, has come no further.
+// code that ran earlier. Code that has reported no step, or not run at all, has come no further.
 func (w *wrapper) noteStep() (isNews bool) {
 	text := w.lastFurthest()
 	if w.signs == nil || text == output.NoStep {

@@ -28,7 +28,7 @@ type pump struct {
 
 	want  *heartbeat
 	signs *signs
-	steps steps  // that it has told; the signs guard them
+	steps steps  // that it has reported; the signs guard them
 	line  []byte // the beginning of a line of which no end has come
 
 	mu     sync.Mutex

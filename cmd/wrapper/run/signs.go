@@ -75,7 +75,7 @@ func (s *signs) count() int {
 	return s.n
 }
 
-// progress returns the last numbers that the output told.
+// progress returns the last numbers that the output reported.
 func (s *signs) progress() (step, loss string) {
 	if s == nil {
 		return "", ""
@@ -85,8 +85,8 @@ func (s *signs) progress() (step, loss string) {
 	return s.step, s.loss
 }
 
-// read looks for a sign of life and for progress in a line of output. The steps that this output has told so far are in told.
-func (s *signs) read(line []byte, h *heartbeat, told *steps) {
+// read looks for a sign of life and for progress in a line of output. The steps that this output has reported so far are in reported.
+func (s *signs) read(line []byte, h *heartbeat, reported *steps) {
 	line = inplace.WithoutColour(line)
 	progress := cmp.Or(h.progress, h.line)
 	found := progress.FindSubmatchIndex(line)
@@ -100,7 +100,7 @@ func (s *signs) read(line []byte, h *heartbeat, told *steps) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	step := number("step")
-	told.see(step)
+	reported.see(step)
 	s.step, s.loss = cmp.Or(step, s.step), cmp.Or(number("loss"), s.loss)
 	s.pace.read(step, time.Now())
 }

@@ -104,7 +104,7 @@ type memory struct {
 	Starts int `json:"starts"`
 	// EarlierExitCode is the exit code with which the code of attempt Ran ended the container before this one; 0 if it did not.
 	EarlierExitCode int `json:"code,omitempty"`
-	// Step is the last step that the code told before it ended; nil if it told none.
+	// Step is the last step that the code reported before it ended; nil if it reported none.
 	Step *int64 `json:"step,omitempty"`
 	// Developed says that a developer has had code begun again in this pod. What steps it tells is no count of the work from then on.
 	Developed bool `json:"developed,omitempty"`

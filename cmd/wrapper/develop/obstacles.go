@@ -8,9 +8,9 @@ import (
 	"path"
 )
 
-// makeWay deletes in a folder what stands where files are to be: a file, or a folder, of which all files may go. A developer has made a folder of a
+// clearObstacles deletes in a folder what stands where files are to be: a file, or a folder, of which all files may go. A developer has made a folder of a
 // file, or a file of a folder. It comes before the rest, and is not undone if that fails: the developer no longer has what it deletes.
-func makeWay(dir string, files []string, mayGo func(file string) bool) error {
+func clearObstacles(dir string, files []string, mayGo func(file string) bool) error {
 	root, err := os.OpenRoot(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -20,14 +20,14 @@ func makeWay(dir string, files []string, mayGo func(file string) bool) error {
 	}
 	defer root.Close()
 	for range 5 { // replicas may share the folder: what stood there, or was walked through, may be gone
-		var way obstacles
-		if way, err = inTheWay(root, files, mayGo); err != nil {
+		var found obstacles
+		if found, err = findObstacles(root, files, mayGo); err != nil {
 			continue
 		}
-		for _, file := range way.files {
+		for _, file := range found.files {
 			err = errors.Join(err, root.Remove(file)) // not a folder with files, which another replica has made meanwhile
 		}
-		for _, folder := range way.folders {
+		for _, folder := range found.folders {
 			err = errors.Join(err, root.RemoveAll(folder))
 		}
 		if err == nil {
@@ -40,8 +40,8 @@ func makeWay(dir string, files []string, mayGo func(file string) bool) error {
 // obstacles are files where folders are to be, and the reverse.
 type obstacles struct{ files, folders []string }
 
-// inTheWay returns what makeWay deletes, and an error if anything else stands where files are to be.
-func inTheWay(root *os.Root, files []string, mayGo func(file string) bool) (way obstacles, err error) {
+// findObstacles returns what clearObstacles deletes, and an error if anything else stands where files are to be.
+func findObstacles(root *os.Root, files []string, mayGo func(file string) bool) (found obstacles, err error) {
 	seen := map[string]bool{}
 	for _, file := range files {
 		for dir := path.Dir(file); dir != "." && !seen[dir]; dir = path.Dir(dir) {
@@ -50,19 +50,19 @@ func inTheWay(root *os.Root, files []string, mayGo func(file string) bool) (way 
 				continue
 			}
 			if !mayGo(dir) {
-				return way, fmt.Errorf("%s cannot be written: in the pod %s is no folder. Delete it there, or choose another name", file, path.Join(root.Name(), dir))
+				return found, fmt.Errorf("%s cannot be written: in the pod %s is no folder. Delete it there, or choose another name", file, path.Join(root.Name(), dir))
 			}
-			way.files = append(way.files, dir)
+			found.files = append(found.files, dir)
 		}
 		if info, err := root.Stat(file); err != nil || !info.IsDir() {
 			continue
 		}
 		if other := otherIn(root, file, mayGo); other != "" {
-			return way, fmt.Errorf("%s cannot be written: in the pod it is a folder, with %s. Delete it there, or choose another name", path.Join(root.Name(), file), other)
+			return found, fmt.Errorf("%s cannot be written: in the pod it is a folder, with %s. Delete it there, or choose another name", path.Join(root.Name(), file), other)
 		}
-		way.folders = append(way.folders, file)
+		found.folders = append(found.folders, file)
 	}
-	return way, nil
+	return found, nil
 }
 
 // otherIn returns a file in a folder that may not go; "" without one.
@@ -82,9 +82,9 @@ func otherIn(root *os.Root, folder string, mayGo func(file string) bool) (other 
 
 // isOneOf says which files a developer has deleted.
 func isOneOf(deleted []string) func(file string) bool {
-	gone := map[string]bool{}
+	isDeleted := map[string]bool{}
 	for _, file := range deleted {
-		gone[path.Clean(file)] = true
+		isDeleted[path.Clean(file)] = true
 	}
-	return func(file string) bool { return gone[file] }
+	return func(file string) bool { return isDeleted[file] }
 }

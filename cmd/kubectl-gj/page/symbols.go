@@ -15,19 +15,19 @@ import (
 	"github.com/genericjob/genericjob/kernel/podstate"
 )
 
-// badge is something that happened to a replica at a time. Its letter says what, so that no colour is needed.
-type badge struct {
+// symbol is something that happened to a replica at a time. Its letter says what, so that no colour is needed.
+type symbol struct {
 	pod    string
 	at     time.Time
 	letter letter
 	text   string
-	// told says that the status names it, so that its replica has a row of its own.
-	told bool
+	// reported says that the status names it, so that its replica has a row of its own.
+	reported bool
 }
 
 type letter string
 
-// The letters of badges.
+// The letters of symbols.
 const (
 	letterFirst      letter = "1"
 	letterFailure    letter = "F"
@@ -36,7 +36,7 @@ const (
 	letterNode       letter = "N"
 )
 
-// letters are what badges mean, in the order in which the first of several at one place is drawn on top.
+// letters are what symbols mean, in the order in which the first of several at one place is drawn on top.
 var letters = []struct {
 	letter letter
 	words  string
@@ -51,49 +51,49 @@ var letters = []struct {
 // ofKind are the letters of entries.
 var ofKind = map[v1beta1.HistoryKind]letter{v1beta1.HistoryFailure: letterFirst, v1beta1.HistoryHang: letterHang, v1beta1.HistoryDisruption: letterDisruption, v1beta1.HistoryNodeLost: letterNode}
 
-// badges returns what is known to have happened to replicas, by the names of these. What the history, the failures and the pods tell of one end is
+// symbols returns what is known to have happened to replicas, by the names of these. What the history, the failures and the pods tell of one end is
 // told once.
-func (in *Input) badges() map[string][]badge {
-	f, out := in.Family, map[string][]badge{}
-	for _, m := range append(in.told(), ofPods(f)...) {
+func (in *Input) symbols() map[string][]symbol {
+	f, out := in.Family, map[string][]symbol{}
+	for _, m := range append(in.reportedSymbols(), ofPods(f)...) {
 		if m.at.IsZero() || m.pod == "" {
 			continue
 		}
 		name := logs.Failure{ReplicaFailure: v1beta1.ReplicaFailure{Pod: m.pod}}.Replica(f)
-		if !slices.ContainsFunc(out[name], func(have badge) bool { return have.at.Unix() == m.at.Unix() }) {
+		if !slices.ContainsFunc(out[name], func(have symbol) bool { return have.at.Unix() == m.at.Unix() }) {
 			out[name] = append(out[name], m)
 		}
 	}
 	return out
 }
 
-// told returns the badges of what the status tells.
-func (in *Input) told() (out []badge) {
+// reportedSymbols returns the symbols of what the status reports.
+func (in *Input) reportedSymbols() (out []symbol) {
 	s := in.Family.Status()
 	if first := s.FirstFailure; first != nil && first.Time != nil {
-		out = append(out, badge{first.Pod, first.Time.Time, letterFirst, "failed first: " + tree.Describe(first.ReplicaFailure), true})
+		out = append(out, symbol{first.Pod, first.Time.Time, letterFirst, "failed first: " + tree.Describe(first.ReplicaFailure), true})
 	}
 	if in.History != nil {
 		for _, e := range in.History.Entries {
 			if letter, ok := ofKind[e.Kind]; ok {
-				out = append(out, badge{e.Pod, e.Begin.Time, letter, wordsOf(&e), true})
+				out = append(out, symbol{e.Pod, e.Begin.Time, letter, wordsOf(&e), true})
 			}
 		}
 	}
 	for _, r := range s.Failures {
 		if r.Time != nil {
-			out = append(out, badge{r.Pod, r.Time.Time, letterFailure, tree.Describe(r), true})
+			out = append(out, symbol{r.Pod, r.Time.Time, letterFailure, tree.Describe(r), true})
 		}
 	}
 	return out
 }
 
-// ofPods returns the badges of pods that have failed and are still there.
-func ofPods(f *jobs.Family) (out []badge) {
+// ofPods returns the symbols of pods that have failed and are still there.
+func ofPods(f *jobs.Family) (out []symbol) {
 	for _, pod := range f.Pods {
 		if pod.Status.Phase == corev1.PodFailed {
 			p := podstate.Pod{Pod: pod, Template: &corev1.PodTemplateSpec{Spec: pod.Spec}}
-			out = append(out, badge{pod.Name, p.EndedAt(), letterFailure, tree.Describe(p.AtOwnEnd().Failure()), false})
+			out = append(out, symbol{pod.Name, p.EndedAt(), letterFailure, tree.Describe(p.AtOwnEnd().Failure()), false})
 		}
 	}
 	return out

@@ -67,9 +67,9 @@ func within(t, from, to time.Time) time.Time {
 	}
 }
 
-// lane says what the time of the job as a whole was spent on. Where the history begins late, or is not kept, the time before is unknown: its
+// jobSpans says what the time of the job as a whole was spent on. Where the history begins late, or is not kept, the time before is unknown: its
 // sums are kept, and nothing tells when it was.
-func (in *Input) lane(from, to time.Time) []span {
+func (in *Input) jobSpans(from, to time.Time) []span {
 	t := in.Family.Status().Time
 	layers := []span{{from, to, stateUnknown}}
 	if t == nil {
