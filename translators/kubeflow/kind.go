@@ -32,7 +32,7 @@ type kind struct {
 	missingMessage string                 // the message about an object that the user has to create; %[1]s is its namespace
 }
 
-var tensorflow = kind{
+var tfKind = kind{
 	name:      kubeflow.KindTFJob,
 	operator:  kubeflow.OperatorTF,
 	field:     "tfReplicaSpecs",
@@ -43,7 +43,7 @@ var tensorflow = kind{
 	restart:   kubeflow.RestartNever,
 }
 
-var pytorch = kind{
+var pytorchKind = kind{
 	name:        kubeflow.KindPyTorchJob,
 	operator:    kubeflow.OperatorPyTorch,
 	field:       "pytorchReplicaSpecs",
@@ -56,7 +56,7 @@ var pytorch = kind{
 	selectors:   true,
 }
 
-var xgboost = kind{
+var xgboostKind = kind{
 	name:      kubeflow.KindXGBoostJob,
 	operator:  kubeflow.OperatorXGBoost,
 	field:     "xgbReplicaSpecs",
@@ -67,7 +67,7 @@ var xgboost = kind{
 	restart:   kubeflow.RestartNever,
 }
 
-var paddle = kind{
+var paddleKind = kind{
 	name:      kubeflow.KindPaddleJob,
 	operator:  kubeflow.OperatorPaddle,
 	field:     "paddleReplicaSpecs",
@@ -79,7 +79,7 @@ var paddle = kind{
 	selectors: true,
 }
 
-var jax = kind{
+var jaxKind = kind{
 	name:        kubeflow.KindJAXJob,
 	operator:    kubeflow.OperatorJAX,
 	field:       "jaxReplicaSpecs",
@@ -92,7 +92,7 @@ var jax = kind{
 	selectors:   true,
 }
 
-var mpi = kind{
+var mpiKind = kind{
 	name:           v2beta1.KindMPIJob,
 	operator:       v2beta1.OperatorMPI,
 	field:          "mpiReplicaSpecs",
@@ -100,7 +100,7 @@ var mpi = kind{
 	restart:        kubeflow.RestartNever,
 	roleIsType:     true,
 	batchJob:       true,
-	missingMessage: keysNeeded,
+	missingMessage: sshSecretMessage,
 }
 
 // The replica types as they stand in names and labels.
@@ -160,7 +160,7 @@ func (k *kind) check(m *member) error {
 	if m.replicas < k.minReplicas || m.replicas > maxReplicas {
 		return fmt.Errorf("%s.replicas is %d: want a number from %d to %d", m.field, m.replicas, k.minReplicas, maxReplicas)
 	}
-	if framework.FindContainer(&m.spec.Template, k.main(&m.spec.Template)) == nil {
+	if framework.FindContainer(&m.spec.Template, k.trainerName(&m.spec.Template)) == nil {
 		var names []string
 		for _, c := range m.spec.Template.Spec.Containers {
 			names = append(names, c.Name)
@@ -174,8 +174,8 @@ func (k *kind) check(m *member) error {
 	return nil
 }
 
-// main returns the name of the container that trains.
-func (k *kind) main(t *corev1.PodTemplateSpec) string {
+// trainerName returns the name of the container that trains.
+func (k *kind) trainerName(t *corev1.PodTemplateSpec) string {
 	if k.container == "" && len(t.Spec.Containers) > 0 {
 		return t.Spec.Containers[0].Name
 	}

@@ -20,7 +20,7 @@ func CompilePyTorchJob(job *kubeflow.PyTorchJob) (framework.Program, error) {
 	if program.Foreign {
 		return program, nil
 	}
-	list, err := pytorch.members(job.Spec.PyTorchReplicaSpecs)
+	list, err := pytorchKind.members(job.Spec.PyTorchReplicaSpecs)
 	if err != nil {
 		return program, err
 	}
@@ -37,16 +37,16 @@ func CompilePyTorchJob(job *kubeflow.PyTorchJob) (framework.Program, error) {
 		program.Spec.SuccessRules = []v1beta1.FinishRule{{worker: {anyRank}}}
 	}
 	program.Spec.FailureRules = failureRules(list, "")
-	ports := pytorch.add(&program, job.Name, list)
+	ports := pytorchKind.addReplicas(&program, job.Name, list)
 	if err := scale(&program, job, list); err != nil {
 		return program, err
 	}
-	putInAll(&program, list, environment(job, list, ports)...)
+	replaceEnvInAll(&program, list, pytorchEnv(job, list, ports)...)
 	return program, nil
 }
 
-// environment returns the variables of every container, in this order.
-func environment(job *kubeflow.PyTorchJob, list []member, ports map[string]int32) []corev1.EnvVar {
+// pytorchEnv returns the variables of every container, in this order.
+func pytorchEnv(job *kubeflow.PyTorchJob, list []member, ports map[string]int32) []corev1.EnvVar {
 	out := []corev1.EnvVar{unbuffered}
 	add := func(value string, names ...string) {
 		for _, name := range names {
@@ -71,7 +71,7 @@ func environment(job *kubeflow.PyTorchJob, list []member, ports map[string]int32
 		add("$(replicas[*])", "PET_NNODES")
 		return out
 	}
-	return append(out, rendezvous(elastic, list, ports)...)
+	return append(out, rendezvousEnv(elastic, list, ports)...)
 }
 
 // worldSize returns the number of processes, if the number in each replica is known; else the number of replicas. It is written as a variable. So pods
@@ -83,15 +83,15 @@ func worldSize(processes string) string {
 	return "$(replicas[*])"
 }
 
-// rendezvous returns the variables by which torchrun's agents meet in an elastic job.
-func rendezvous(e *kubeflow.ElasticPolicy, list []member, ports map[string]int32) []corev1.EnvVar {
+// rendezvousEnv returns the variables by which torchrun's agents meet in an elastic job.
+func rendezvousEnv(e *kubeflow.ElasticPolicy, list []member, ports map[string]int32) []corev1.EnvVar {
 	var out []corev1.EnvVar
 	add := func(name, value string) { out = append(out, corev1.EnvVar{Name: name, Value: value}) }
 	host := variableHost(worker, "0")
 	if e.RDZVHost != nil {
 		host = keepVariables(*e.RDZVHost)
 	}
-	least, most := limits(e, list)
+	least, most := workerLimits(e, list)
 	add("PET_RDZV_ENDPOINT", fmt.Sprintf("%s:%d", host, ptr.Deref(e.RDZVPort, ports[worker])))
 	add("PET_RDZV_BACKEND", ptr.Deref(e.RDZVBackend, "c10d"))
 	add("PET_NNODES", fmt.Sprintf("%d:%d", least, most))
@@ -118,8 +118,8 @@ func rendezvous(e *kubeflow.ElasticPolicy, list []member, ports map[string]int32
 	return out
 }
 
-// limits returns the smallest and the largest number of workers of an elastic job.
-func limits(e *kubeflow.ElasticPolicy, list []member) (least, most int32) {
+// workerLimits returns the smallest and the largest number of workers of an elastic job.
+func workerLimits(e *kubeflow.ElasticPolicy, list []member) (least, most int32) {
 	n := find(list, worker).replicas
 	switch {
 	case e.MinReplicas == nil && e.MaxReplicas == nil:
@@ -136,12 +136,12 @@ func scale(program *framework.Program, job *kubeflow.PyTorchJob, list []member) 
 	if job.Spec.ElasticPolicy == nil {
 		return nil
 	}
-	return pytorch.scale(program, job.Name, job.Spec.ElasticPolicy, list, job.Spec.PyTorchReplicaSpecs)
+	return pytorchKind.scale(program, job.Name, job.Spec.ElasticPolicy, list, job.Spec.PyTorchReplicaSpecs)
 }
 
 func (k *kind) scale(program *framework.Program, job string, e *kubeflow.ElasticPolicy, list []member, specs map[string]*kubeflow.ReplicaSpec) error {
 	program.Elastic = true
-	least, most := limits(e, list)
+	least, most := workerLimits(e, list)
 	if least > most {
 		return fmt.Errorf("spec.elasticPolicy.minReplicas is %d and maxReplicas %d: the first must not be more than the second", least, most)
 	}

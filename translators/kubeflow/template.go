@@ -15,8 +15,8 @@ import (
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// add adds the replicas of each type to a program, with the job's Service. It returns the port of each type.
-func (k *kind) add(program *framework.Program, job string, list []member) map[string]int32 {
+// addReplicas adds the replicas of each type to a program, with the job's Service. It returns the port of each type.
+func (k *kind) addReplicas(program *framework.Program, job string, list []member) map[string]int32 {
 	ports := map[string]int32{}
 	service := &v1beta1.ServiceOption{}
 	known := map[int32]bool{}
@@ -28,8 +28,8 @@ func (k *kind) add(program *framework.Program, job string, list []member) map[st
 		}
 		program.WarnOfHostName(m.field, template)
 		keepAllVariables(template)
-		k.label(template, job, m.name, leader(list))
-		framework.SetMainContainer(template, k.main(template))
+		k.addLabels(template, job, m.name, leader(list))
+		framework.SetMainContainer(template, k.trainerName(template))
 		port := int32(0)
 		if k.port != 0 {
 			port = framework.EnsurePort(framework.FindContainer(template, k.container), k.portName, k.port)
@@ -51,8 +51,8 @@ func (k *kind) add(program *framework.Program, job string, list []member) map[st
 	return ports
 }
 
-// label adds Kubeflow's labels to a template. They replace the template's own.
-func (k *kind) label(t *corev1.PodTemplateSpec, job, name, leader string) {
+// addLabels adds Kubeflow's labels to a template. They replace the template's own.
+func (k *kind) addLabels(t *corev1.PodTemplateSpec, job, name, leader string) {
 	if t.Labels == nil {
 		t.Labels = map[string]string{}
 	}
@@ -72,12 +72,12 @@ func (k *kind) label(t *corev1.PodTemplateSpec, job, name, leader string) {
 	}
 }
 
-// putInAll puts variables into every container.
-func putInAll(program *framework.Program, list []member, variables ...corev1.EnvVar) {
+// replaceEnvInAll puts variables into every container.
+func replaceEnvInAll(program *framework.Program, list []member, variables ...corev1.EnvVar) {
 	for i, m := range list {
 		containers := program.Spec.ReplicaSpecs[i].Template.Spec.Containers
 		for j := range containers {
-			put(program, m, &containers[j], variables...)
+			replaceEnv(program, m, &containers[j], variables...)
 		}
 	}
 }
@@ -85,9 +85,9 @@ func putInAll(program *framework.Program, list []member, variables ...corev1.Env
 // unbuffered makes Python print each line at once: a pod that is killed loses what Python has buffered.
 var unbuffered = corev1.EnvVar{Name: "PYTHONUNBUFFERED", Value: "1"}
 
-// put adds variables to a container. They replace variables of the user of the same name; only unbuffered keeps the user's value. Variables of the
+// replaceEnv adds variables to a container. They replace variables of the user of the same name; only unbuffered keeps the user's value. Variables of the
 // user that refer to a replaced one come after it.
-func put(program *framework.Program, m member, c *corev1.Container, variables ...corev1.EnvVar) {
+func replaceEnv(program *framework.Program, m member, c *corev1.Container, variables ...corev1.EnvVar) {
 	variables = slices.Clone(variables)
 	var replaced []string
 	own := slices.DeleteFunc(c.Env, func(e corev1.EnvVar) bool {
