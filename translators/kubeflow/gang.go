@@ -90,18 +90,5 @@ func pytorchPolicy(job *kubeflow.PyTorchJob) (p *kubeflow.SchedulingPolicy, leas
 
 // paddlePolicy does the same as pytorchPolicy.
 func paddlePolicy(job *kubeflow.PaddleJob) (p *kubeflow.SchedulingPolicy, least *int32) {
-	return job.Spec.RunPolicy.SchedulingPolicy, paddleKind.fewestReplicas(elasticity(job.Spec.ElasticPolicy), job.Spec.PaddleReplicaSpecs)
-}
-
-// fewestReplicas returns how many replicas an elastic job needs at least; nil for a job that is not elastic.
-func (k *kind) fewestReplicas(e *kubeflow.ElasticPolicy, specs map[string]*kubeflow.ReplicaSpec) *int32 {
-	list, err := k.members(specs)
-	if err != nil || e == nil || find(list, worker) == nil {
-		return nil
-	}
-	n, _ := workerLimits(e, list)
-	if m := find(list, master); m != nil {
-		n += m.replicas
-	}
-	return ptr.To(max(n, 1))
+	return job.Spec.RunPolicy.SchedulingPolicy, paddleKind.fewestReplicas(elasticPolicyOf(job.Spec.ElasticPolicy), job.Spec.PaddleReplicaSpecs)
 }

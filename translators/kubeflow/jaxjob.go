@@ -24,7 +24,7 @@ func CompileJAXJob(job *kubeflow.JAXJob) (framework.Program, error) {
 	replaceEnvInAll(&program, list,
 		unbuffered,
 		corev1.EnvVar{Name: "COORDINATOR_PORT", Value: strconv.Itoa(int(ports[worker]))},
-		corev1.EnvVar{Name: "COORDINATOR_ADDRESS", Value: variableHost(worker, "0")},
+		corev1.EnvVar{Name: "COORDINATOR_ADDRESS", Value: framework.HostVariable(worker, "0")},
 		corev1.EnvVar{Name: "NUM_PROCESSES", Value: "$(replicas[*])"},
 		corev1.EnvVar{Name: "PROCESS_ID", Value: "$(rank)"})
 	return program, nil

@@ -21,7 +21,7 @@ func CompilePaddleJob(job *kubeflow.PaddleJob) (framework.Program, error) {
 	if err != nil {
 		return program, err
 	}
-	elastic := elasticity(job.Spec.ElasticPolicy)
+	elastic := elasticPolicyOf(job.Spec.ElasticPolicy)
 	if elastic != nil && find(list, worker) == nil {
 		return program, errors.New("spec.elasticPolicy: only workers come and go: add Worker to spec.paddleReplicaSpecs, or remove elasticPolicy")
 	}
@@ -39,15 +39,7 @@ func CompilePaddleJob(job *kubeflow.PaddleJob) (framework.Program, error) {
 	if elastic == nil {
 		return program, nil
 	}
-	return program, paddleKind.scale(&program, job.Name, elastic, list, job.Spec.PaddleReplicaSpecs)
-}
-
-// elasticity returns an elastic policy in the form that PyTorchJobs have.
-func elasticity(e *kubeflow.PaddleElasticPolicy) *kubeflow.ElasticPolicy {
-	if e == nil {
-		return nil
-	}
-	return &kubeflow.ElasticPolicy{MinReplicas: e.MinReplicas, MaxReplicas: e.MaxReplicas, Metrics: e.Metrics}
+	return program, paddleKind.setElastic(&program, job.Name, elastic, list, job.Spec.PaddleReplicaSpecs)
 }
 
 // paddleEnv returns the environment that paddle.distributed.launch reads. All meet at the address of the first replica. That replica itself must have its
@@ -60,7 +52,7 @@ func paddleEnv(job string, list []member, m *member, ports map[string]int32) []c
 		{Name: "PADDLE_JOB_ID", Value: job},
 		{Name: "PADDLE_NNODES", Value: "$(replicas[*])"},
 	}
-	address := variableHost(first, "0") + port
+	address := framework.HostVariable(first, "0") + port
 	if m.name != first {
 		out = append(out, corev1.EnvVar{Name: "PADDLE_MASTER", Value: address})
 	} else {

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
@@ -38,8 +37,10 @@ func CompilePyTorchJob(job *kubeflow.PyTorchJob) (framework.Program, error) {
 	}
 	program.Spec.FailureRules = failureRules(list, "")
 	ports := pytorchKind.addReplicas(&program, job.Name, list)
-	if err := scale(&program, job, list); err != nil {
-		return program, err
+	if elastic != nil {
+		if err := pytorchKind.setElastic(&program, job.Name, elastic, list, job.Spec.PyTorchReplicaSpecs); err != nil {
+			return program, err
+		}
 	}
 	replaceEnvInAll(&program, list, pytorchEnv(job, list, ports)...)
 	return program, nil
@@ -60,7 +61,7 @@ func pytorchEnv(job *kubeflow.PyTorchJob, list []member, ports map[string]int32)
 	}
 	if find(list, master) != nil {
 		add(strconv.Itoa(int(ports[master])), "MASTER_PORT", "PET_MASTER_PORT")
-		add(variableHost(master, "0"), "MASTER_ADDR", "PET_MASTER_ADDR")
+		add(framework.HostVariable(master, "0"), "MASTER_ADDR", "PET_MASTER_ADDR")
 		add(worldSize(ptr.Deref(processes, "")), "WORLD_SIZE")
 		add("$(index)", "RANK", "PET_NODE_RANK") // of the replica, not of the process: so it has always been
 	}
@@ -87,7 +88,7 @@ func worldSize(processes string) string {
 func rendezvousEnv(e *kubeflow.ElasticPolicy, list []member, ports map[string]int32) []corev1.EnvVar {
 	var out []corev1.EnvVar
 	add := func(name, value string) { out = append(out, corev1.EnvVar{Name: name, Value: value}) }
-	host := variableHost(worker, "0")
+	host := framework.HostVariable(worker, "0")
 	if e.RDZVHost != nil {
 		host = keepVariables(*e.RDZVHost)
 	}
@@ -104,8 +105,8 @@ func rendezvousEnv(e *kubeflow.ElasticPolicy, list []member, ports map[string]in
 	if e.RDZVID != nil {
 		add("PET_RDZV_ID", keepVariables(*e.RDZVID))
 	} else {
-		out = append(out, framework.RunVariables(false)...)
-		add("PET_RDZV_ID", framework.RunID(false))
+		out = append(out, framework.RendezvousIDVariables(false)...)
+		add("PET_RDZV_ID", framework.RendezvousID(false))
 	}
 	var conf []string
 	for _, c := range e.RDZVConf {
@@ -116,46 +117,4 @@ func rendezvousEnv(e *kubeflow.ElasticPolicy, list []member, ports map[string]in
 		add("PET_STANDALONE", "")
 	}
 	return out
-}
-
-// workerLimits returns the smallest and the largest number of workers of an elastic job.
-func workerLimits(e *kubeflow.ElasticPolicy, list []member) (least, most int32) {
-	n := find(list, worker).replicas
-	switch {
-	case e.MinReplicas == nil && e.MaxReplicas == nil:
-		return n, n
-	case e.MinReplicas == nil:
-		return *e.MaxReplicas, *e.MaxReplicas
-	default:
-		return *e.MinReplicas, ptr.Deref(e.MaxReplicas, *e.MinReplicas)
-	}
-}
-
-// scale sets the autoscaler of an elastic job with metrics. A suspended job has none.
-func scale(program *framework.Program, job *kubeflow.PyTorchJob, list []member) error {
-	if job.Spec.ElasticPolicy == nil {
-		return nil
-	}
-	return pytorchKind.scale(program, job.Name, job.Spec.ElasticPolicy, list, job.Spec.PyTorchReplicaSpecs)
-}
-
-func (k *kind) scale(program *framework.Program, job string, e *kubeflow.ElasticPolicy, list []member, specs map[string]*kubeflow.ReplicaSpec) error {
-	program.Elastic = true
-	least, most := workerLimits(e, list)
-	if least > most {
-		return fmt.Errorf("spec.elasticPolicy.minReplicas is %d and maxReplicas %d: the first must not be more than the second", least, most)
-	}
-	if len(e.Metrics) == 0 || program.Spec.RunMode.Pauses() {
-		return nil
-	}
-	if find(list, worker).spec != specs[kubeflow.PyTorchWorker] {
-		program.Warnings = append(program.Warnings, framework.Warning{Reason: "CannotScale", Message: "spec." + k.field + ": the autoscaler only finds the type if it is spelled Worker: rename it."})
-	}
-	program.Autoscaler = &autoscalingv2.HorizontalPodAutoscalerSpec{
-		ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: kubeflow.GroupVersion.String(), Kind: k.name, Name: job},
-		MinReplicas:    ptr.To(least),
-		MaxReplicas:    most,
-		Metrics:        (&autoscalingv2.HorizontalPodAutoscalerSpec{Metrics: e.Metrics}).DeepCopy().Metrics,
-	}
-	return nil
 }

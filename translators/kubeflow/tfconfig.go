@@ -39,9 +39,6 @@ func (c *tfCluster) address(name, rank string, host func(name, rank string) stri
 	return `"` + host(name, rank) + ":" + strconv.Itoa(int(c.ports[name])) + `"`
 }
 
-// variableHost returns the variable of the GenericJob that stands for a host.
-func variableHost(name, rank string) string { return "$(service." + name + "[" + rank + "].host)" }
-
 // realHost returns the short name of a host.
 func (c *tfCluster) realHost(name, rank string) string { return c.job + "-" + name + "-" + rank }
 
@@ -73,7 +70,7 @@ func (c *tfCluster) sparse(name string) string {
 	case worker:
 		// There is no variable for a worker that does not exist yet, so its host is spelled out.
 		workers = `"$(rank)":` + c.address(worker, "$(rank)", c.realHost)
-		servers = c.list(find(c.members, parameterServer), variableHost)
+		servers = c.list(find(c.members, parameterServer), framework.HostVariable)
 	case parameterServer:
 		servers = "[" + c.address(parameterServer, "$(rank)", c.realHost) + "]"
 	}
@@ -105,7 +102,7 @@ func (c *tfCluster) data() map[string]string {
 // environment returns the variables of the containers that train.
 func (c *tfCluster) environment(data map[string]string) []corev1.EnvVar {
 	if data == nil {
-		return []corev1.EnvVar{{Name: configVariable, Value: tfConfig(c.text(variableHost))}}
+		return []corev1.EnvVar{{Name: configVariable, Value: tfConfig(c.text(framework.HostVariable))}}
 	}
 	return []corev1.EnvVar{
 		framework.DataVariable(clusterVariable, framework.ConfigMapName(c.job, data), clusterKey),

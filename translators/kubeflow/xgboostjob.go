@@ -39,7 +39,7 @@ func CompileXGBoostJob(job *kubeflow.XGBoostJob) (framework.Program, error) {
 func xgboostEnv(list []member, ports map[string]int32) []corev1.EnvVar {
 	out := []corev1.EnvVar{
 		{Name: "MASTER_PORT", Value: strconv.Itoa(int(ports[master]))},
-		{Name: "MASTER_ADDR", Value: variableHost(master, "0")},
+		{Name: "MASTER_ADDR", Value: framework.HostVariable(master, "0")},
 		{Name: "WORLD_SIZE", Value: "$(replicas[*])"},
 		{Name: "RANK", Value: "$(index)"},
 		unbuffered,
