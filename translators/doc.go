@@ -11,8 +11,8 @@
 //  3. The reconciler writes what the program asks for: the ConfigMap first, then the GenericJob train, which the training job owns. A TensorBoard and
 //     an autoscaler stand beside it.
 //  4. The reconciler of GenericJobs runs the GenericJob as any other. It creates the pods train-node-0 and train-node-1.
-//  5. Whenever the status of the GenericJob changes, the reconciler of step 1 calls Mirror. It writes that status into the training job's, in the words of its
-//     kind. When Phase says that the training job is over, nothing is created for it any more.
+//  5. Whenever the status of the GenericJob changes, the reconciler of step 1 calls Mirror. That writes it into the training job's status, in the words
+//     of its kind. When Phase says that the training job is over, nothing is created for it any more.
 //
 // After an edit of the training job steps 2 and 3 come again. So Compile must make the same of the same spec each time: other bytes are another spec,
 // which would have to wait for a pause.
@@ -29,7 +29,7 @@
 //
 // # A smallest translator
 //
-// It compiles a kind whose replicas are all alike, and need to know their rank. ExampleTranslator (framework/example_test.go) has it as code that runs. Goldens come next: a
-// job in testdata/<case>.yaml, and `go test -update` for testdata/<case>.golden.yaml (translatortest/doc.go). What else a framework in this repository
-// needs stands in CONTRIBUTING.md, "Where things go".
+// ExampleTranslator (framework/example_test.go) compiles a kind whose replicas are all alike, and need to know their rank. It is code that runs.
+// Goldens come next: a job in testdata/<case>.yaml, and `go test -update` for testdata/<case>.golden.yaml (translatortest/doc.go). What else a
+// framework in this repository needs stands in CONTRIBUTING.md, "Where things go".
 package translators

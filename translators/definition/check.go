@@ -80,8 +80,8 @@ func (e *expression) visit(f func(ast.Expr)) {
 	ast.PostOrderVisit(e.checked.Expr(), ast.NewExprVisitor(f))
 }
 
-// checkOptionalFields notes fields of a job that are read though a user may leave them out. A field may be read where the expression, a variable that it
-// uses or a validation asks whether the field is there.
+// checkOptionalFields notes fields of a job that are read though a user may leave them out. A field may be read where the expression, a
+// variable that it uses or a validation asks whether the field is there.
 func (c *reviewer) checkOptionalFields(path string, e *expression) {
 	asked := slices.Clone(c.askedIn(e))
 	for _, v := range c.validations {

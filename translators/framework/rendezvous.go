@@ -49,9 +49,9 @@ const (
 	attemptVariable        = "GENERICJOB_ATTEMPT"
 )
 
-// RendezvousID returns a value for torchrun's --rdzv_id, made of the variables of RendezvousIDVariables. A rendezvous that was closed stays closed, in an etcd for
-// ever. So the ID must differ from that of any other job of the same name, and after each pause. If a restart replaces all replicas (replacesAll), it
-// must differ after each restart, too.
+// RendezvousID returns a value for torchrun's --rdzv_id, made of the variables of RendezvousIDVariables. A rendezvous that was closed stays closed, in
+// an etcd for ever. So the ID must differ from that of any other job of the same name, and after each pause. If a restart replaces all replicas
+// (replacesAll), it must differ after each restart, too.
 func RendezvousID(replacesAll bool) string {
 	id := "$(" + uidVariable + ").$(" + modeGenerationVariable + ")"
 	if replacesAll {

@@ -23,8 +23,8 @@ func replaceEnvInAll(program *framework.Program, list []member, variables ...cor
 // unbuffered makes Python print each line at once: a pod that is killed loses what Python has buffered.
 var unbuffered = corev1.EnvVar{Name: "PYTHONUNBUFFERED", Value: "1"}
 
-// replaceEnv adds variables to a container. They replace variables of the user of the same name; only unbuffered keeps the user's value. Variables of the
-// user that refer to a replaced one come after it.
+// replaceEnv adds variables to a container. They replace variables of the user of the same name; only unbuffered keeps the user's value. Variables
+// of the user that refer to a replaced one come after it.
 func replaceEnv(program *framework.Program, m member, c *corev1.Container, variables ...corev1.EnvVar) {
 	variables = slices.Clone(variables)
 	var replaced []string
