@@ -1,4 +1,3 @@
-// Package translators lists the frameworks that the operator serves.
 package translators
 
 import (

@@ -51,7 +51,7 @@ func kueueDocument(t *testing.T) guide {
 			}
 		}
 	}
-	require.Len(t, g.files, 5)
+	require.Len(t, g.files, 6)
 	return g
 }
 

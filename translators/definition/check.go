@@ -20,10 +20,10 @@ func Check(spec *v1beta1.TrainingFrameworkSpec, s Schemas) error {
 	}
 	c := &reviewer{Definition: d, reader: r, asked: map[*expression][]string{}}
 	d.each(func(path string, e *expression) {
-		c.optional(path, e)
-		c.containers(path, e)
+		c.checkOptionalFields(path, e)
+		c.checkContainers(path, e)
 	})
-	if err := c.literals(); err != nil {
+	if err := c.checkLiterals(); err != nil {
 		return MistakesError{{"spec", err.Error()}}
 	}
 	if len(r.mistakes) > 0 {
@@ -36,8 +36,8 @@ func Check(spec *v1beta1.TrainingFrameworkSpec, s Schemas) error {
 type reviewer struct {
 	*Definition
 	*reader
-	asked map[*expression][]string // see askedIn
-	looks int                      // see literalExpression
+	asked     map[*expression][]string // see askedIn
+	partsSeen int                      // see literalExpression
 }
 
 // each calls f for each expression about a job.
@@ -80,9 +80,9 @@ func (e *expression) visit(f func(ast.Expr)) {
 	ast.PostOrderVisit(e.checked.Expr(), ast.NewExprVisitor(f))
 }
 
-// optional notes fields of a job that are read though a user may leave them out. A field may be read where the expression, a variable that it
-// uses or a validation asks whether the field is there.
-func (c *reviewer) optional(path string, e *expression) {
+// checkOptionalFields notes fields of a job that are read though a user may leave them out. A field may be read where the expression, a
+// variable that it uses or a validation asks whether the field is there.
+func (c *reviewer) checkOptionalFields(path string, e *expression) {
 	asked := slices.Clone(c.askedIn(e))
 	for _, v := range c.validations {
 		asked = append(asked, c.askedIn(v.holds)...)
@@ -93,15 +93,15 @@ func (c *reviewer) optional(path string, e *expression) {
 		}
 		name := part.AsSelect().FieldName()
 		of := e.checked.GetType(part.AsSelect().Operand().ID())
-		if c.mayLack(of, name) && !slices.Contains(asked, of.TypeName()+"."+name) {
+		if c.mayBeLeftOut(of, name) && !slices.Contains(asked, of.TypeName()+"."+name) {
 			asked = append(asked, of.TypeName()+"."+name) // once is enough
 			c.wrong(path, "a job may leave out %s, and would then fail: write .?%s and say what holds without it, as in .?%s.orValue(...), or name the field in required of the schema", name, name, name)
 		}
 	})
 }
 
-// mayLack reports whether a field of a job's spec may be left out.
-func (c *reviewer) mayLack(of *cel.Type, name string) bool {
+// mayBeLeftOut reports whether a field of a job's spec may be left out.
+func (c *reviewer) mayBeLeftOut(of *cel.Type, name string) bool {
 	if of == nil || of.Kind() != cel.StructKind || of.TypeName() != typeJob && !strings.HasPrefix(of.TypeName(), typeJob+".") {
 		return false
 	}
@@ -154,8 +154,8 @@ var (
 	keepContainer = []string{"setMainContainer", "putEnvFirst", "ensurePort"}
 )
 
-// containers notes containers of a job's own template that nobody has looked for: a user may call his otherwise.
-func (c *reviewer) containers(path string, e *expression) {
+// checkContainers notes containers of a job's own template that nobody has looked for: a user may call his otherwise.
+func (c *reviewer) checkContainers(path string, e *expression) {
 	var found []string
 	for _, v := range c.validations {
 		found = append(found, lookedFor(v.holds, false)...)

@@ -17,13 +17,13 @@ import (
 // Compile makes of a job what shall run for it. An error names the place in the definition, unless it is that of a validation,
 // whose message is for the user. The time to live of a job is in the program even then.
 func (d *Definition) Compile(job *Job) (framework.Program, error) {
-	r, err := d.begin(job)
+	r, err := d.newRun(job)
 	if err != nil {
 		return framework.Program{}, err
 	}
 	program, err := r.program(job)
 	if err != nil {
-		return framework.Program{TTLSecondsAfterFinished: r.anew().timeToLive()}, err
+		return framework.Program{TTLSecondsAfterFinished: r.fresh().timeToLive()}, err
 	}
 	return program, nil
 }
@@ -37,7 +37,7 @@ func (r *run) program(job *Job) (framework.Program, error) {
 		}
 	}
 	for _, entry := range r.data {
-		text, err := r.textOf(entry.node)
+		text, err := r.textOfNode(entry.node)
 		if err != nil {
 			return program, err
 		}
@@ -61,12 +61,13 @@ const maxWrapDepth = 3
 // run is the compilation of one job. It is what its expressions are given.
 type run struct {
 	*Definition
-	known          map[string]any // by name; variables once they are asked for
-	cost           uint64
-	keepsTemplates bool // templates as they are: see spec
+	known          map[string]any // what expressions see, by name; variables once they are asked for
+	cost           uint64         // of all expressions until now
+	keepsTemplates bool           // templates as they are: see spec
 }
 
-func (d *Definition) begin(job *Job) (*run, error) {
+// newRun reads a job, and returns a run of it.
+func (d *Definition) newRun(job *Job) (*run, error) {
 	var spec any = map[string]any{}
 	if len(job.Spec.Raw) > 0 {
 		if err := utiljson.Unmarshal(job.Spec.Raw, &spec); err != nil {
@@ -77,6 +78,15 @@ func (d *Definition) begin(job *Job) (*run, error) {
 	return &run{Definition: d, known: map[string]any{
 		nameJob: map[string]any{"name": job.Name, "namespace": job.Namespace, "spec": spec},
 	}}, nil
+}
+
+// fresh returns a run of the same job that has cost nothing yet, and in which no variable is known.
+func (r *run) fresh() *run {
+	known := map[string]any{nameJob: r.known[nameJob]}
+	if data, ok := r.known[nameData]; ok {
+		known[nameData] = data
+	}
+	return &run{Definition: r.Definition, known: known}
 }
 
 // ResolveName implements interpreter.Activation.
@@ -167,15 +177,15 @@ func (r *run) validate(v validation) error {
 	if holds == types.True {
 		return nil
 	}
-	message, err := r.textOf(v.message)
+	message, err := r.textOfNode(v.message)
 	if err != nil {
 		return err
 	}
 	return errors.New(message)
 }
 
-// textOf returns the text that a node becomes.
-func (r *run) textOf(n *node) (string, error) {
+// textOfNode returns the text that a node becomes.
+func (r *run) textOfNode(n *node) (string, error) {
 	value, err := r.plain(n)
 	if err != nil {
 		return "", err
@@ -187,7 +197,7 @@ func (r *run) textOf(n *node) (string, error) {
 	return text, nil
 }
 
-// plain returns what a node becomes, nil if it is left out.
+// plain returns the plain value of a node, nil if it is left out: maps, lists, texts and numbers, of which JSON can be made.
 func (r *run) plain(n *node) (any, error) {
 	switch n.shape {
 	case isExpression:

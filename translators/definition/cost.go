@@ -66,8 +66,8 @@ func (e estimator) at(path []string) *apiservercel.DeclType {
 	return t
 }
 
-// tooDear says that an expression may cost more than is allowed, nil if it may not.
-func (e *environment) tooDear(checked *cel.Ast) error {
+// checkCost returns an error if an expression may cost more than is allowed; nil if it may not.
+func (e *environment) checkCost(checked *cel.Ast) error {
 	cost, err := e.EstimateCost(checked, estimator{e.variables})
 	if err != nil {
 		return err

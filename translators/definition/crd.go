@@ -107,7 +107,7 @@ func sharedTypes() (*shared, error) {
 	spec := root.Properties["spec"]
 	return &shared{
 		named: map[string]apiextensionsv1.JSONSchemaProps{
-			"PodTemplateSpec": saying(spec.Properties["replicaSpecs"].Items.Schema.Properties["template"], saysTemplate),
+			"PodTemplateSpec": withDescription(spec.Properties["replicaSpecs"].Items.Schema.Properties["template"], templateDescription),
 			"RunMode":         spec.Properties["runMode"],
 			"RunPolicy":       runPolicyOf(spec.Properties["runPolicy"]),
 			"SchedulePolicy":  spec.Properties["scheduler"],
@@ -118,19 +118,19 @@ func sharedTypes() (*shared, error) {
 
 // What fields say whose words in the kind that they are read from are about TensorFlow.
 const (
-	saysTemplate     = "template describes the pods. Its restartPolicy has no effect: pods are always Never, and the operator replaces them."
-	saysRestartScope = "restartScope says what a restart replaces. Replica: the replica that ended. Job: every replica, counted as one restart. Default: what the " +
+	templateDescription     = "template describes the pods. Its restartPolicy has no effect: pods are always Never, and the operator replaces them."
+	restartScopeDescription = "restartScope says what a restart replaces. Replica: the replica that ended. Job: every replica, counted as one restart. Default: what the " +
 		"TrainingFramework of the kind says, else Replica. Immutable while the job runs. Extension."
 )
 
-func saying(s apiextensionsv1.JSONSchemaProps, words string) apiextensionsv1.JSONSchemaProps {
+func withDescription(s apiextensionsv1.JSONSchemaProps, words string) apiextensionsv1.JSONSchemaProps {
 	s.Description = words
 	return s
 }
 
 func runPolicyOf(s apiextensionsv1.JSONSchemaProps) apiextensionsv1.JSONSchemaProps {
 	s = *s.DeepCopy()
-	s.Properties["restartScope"] = saying(s.Properties["restartScope"], saysRestartScope)
+	s.Properties["restartScope"] = withDescription(s.Properties["restartScope"], restartScopeDescription)
 	return s
 }
 

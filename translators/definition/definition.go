@@ -85,9 +85,9 @@ func read(spec *v1beta1.TrainingFrameworkSpec, s Schemas) (*Definition, *reader,
 	d.readVariables(r, spec.Variables)
 	d.readValidations(r, spec.Validations)
 	d.genericJob = r.template("spec.genericJob", spec.GenericJob.Raw, reflect.TypeFor[v1beta1.GenericJobSpec]())
-	d.forbid(r)
+	d.refuseFields(r)
 	if spec.RunPolicy != "" {
-		d.runPolicy = r.one("spec.runPolicy", spec.RunPolicy, reflect.TypeFor[v1beta1.RunPolicy]())
+		d.runPolicy = r.expressionFor("spec.runPolicy", spec.RunPolicy, reflect.TypeFor[v1beta1.RunPolicy]())
 	}
 	d.readData(r, spec.Data)
 	if spec.Status != nil {
@@ -99,8 +99,8 @@ func read(spec *v1beta1.TrainingFrameworkSpec, s Schemas) (*Definition, *reader,
 	return d, r, nil
 }
 
-// forbid notes fields of a GenericJob that are not for jobs which own one.
-func (d *Definition) forbid(r *reader) {
+// refuseFields notes fields of a GenericJob that are not for jobs which own one.
+func (d *Definition) refuseFields(r *reader) {
 	for _, f := range d.genericJob.fields {
 		switch f.name {
 		case "ttlSecondsAfterFinished":
@@ -129,8 +129,8 @@ func canonical(spec *v1beta1.TrainingFrameworkSpec) any {
 	return out
 }
 
-// one reads a single expression, whose value must fit into a Go type.
-func (r *reader) one(path, text string, into reflect.Type) *expression {
+// expressionFor reads a single expression, whose value must fit into a Go type.
+func (r *reader) expressionFor(path, text string, into reflect.Type) *expression {
 	e, err := r.expression(text)
 	if err != nil {
 		r.wrong(path, "%v", err)
@@ -168,20 +168,20 @@ func (d *Definition) readValidations(r *reader, list []v1beta1.FrameworkValidati
 		path := fmt.Sprintf("spec.validations[%d]", i)
 		d.validations = append(d.validations, validation{
 			path:    path,
-			holds:   r.one(path+".expression", v.Expression, reflect.TypeFor[bool]()),
-			message: r.textOf(path+".message", v.Message),
+			holds:   r.expressionFor(path+".expression", v.Expression, reflect.TypeFor[bool]()),
+			message: r.textNode(path+".message", v.Message),
 		})
 	}
 }
 
-// textOf reads a template of a text.
-func (r *reader) textOf(path, text string) *node {
+// textNode reads a template of a text.
+func (r *reader) textNode(path, text string) *node {
 	return r.node(path, text, reflect.TypeFor[string](), 0)
 }
 
 func (d *Definition) readData(r *reader, data map[string]v1beta1.FrameworkText) {
 	for _, key := range slices.Sorted(maps.Keys(data)) {
-		d.data = append(d.data, field{key, r.textOf("spec.data["+key+"]", string(data[key]))})
+		d.data = append(d.data, field{key, r.textNode("spec.data["+key+"]", string(data[key]))})
 	}
 }
 
@@ -195,7 +195,7 @@ func (d *Definition) readStatus(r *reader, spec *v1beta1.TrainingFrameworkSpec, 
 		read func(*reader)
 	}{
 		{nameObserved, observed, func(r *reader) { d.status = r.template("spec.status", spec.Status.Raw, nil) }},
-		{nameShown, shown, func(r *reader) { d.phase = r.one("spec.phase", spec.Phase, reflect.TypeFor[string]()) }},
+		{nameShown, shown, func(r *reader) { d.phase = r.expressionFor("spec.phase", spec.Phase, reflect.TypeFor[string]()) }},
 	} {
 		env, err := newEnvironment(map[string]*apiservercel.DeclType{part.name: part.is})
 		if err != nil {

@@ -8,7 +8,29 @@
 //   - An expression reaches nothing but the job: no cluster, no clock, no other object. What it makes is the spec of the job's
 //     own GenericJob and the texts of its own ConfigMap.
 //
-// The files:
+// # An example
+//
+// A definition has this template of a GenericJob, and a job with `replicas: 2` comes:
+//
+//	replicaSpecs:
+//	  - type: worker
+//	    replicas: ${job.spec.?replicas.orValue(1)}
+//	    template: ${job.spec.template.setMainContainer("jax")}
+//
+// What becomes of it:
+//
+//  1. New reads the template once, into a tree of nodes: an object with a list, with an object of three fields (template.go). The first of these
+//     is a value, the others are expressions.
+//  2. Each expression is checked where it stands (environment.go). Its type must fit the Go type of the field: orValue(1) is an int, and replicas is an
+//     *int32 (fits.go). An expression that may cost too much is refused (cost.go).
+//  3. Check asks what would fail a job (check.go): replicas may be left out, but .? asks for that. Nobody asks whether there is a
+//     container jax. That is no mistake here, because setMainContainer only writes its name down.
+//  4. Compile makes a run for the job, in which job.name and job.spec are known (compile.go). It walks through the tree, and each node becomes a
+//     plain value: maps, lists, texts and numbers, of which JSON can be made. A pod template alone stays what it is, so that it is
+//     decoded once (values.go).
+//  5. The plain value of the whole tree is decoded into a GenericJobSpec (genericjob.go).
+//
+// # The files
 //
 //	reading a definition
 //	  definition.go                     all of a definition, and its revision

@@ -123,7 +123,7 @@ func (e *environment) expression(text string) (*expression, error) {
 	if err := freePattern(checked); err != nil {
 		return nil, err
 	}
-	if err := e.tooDear(checked); err != nil {
+	if err := e.checkCost(checked); err != nil {
 		return nil, err
 	}
 	program, err := e.Program(checked, cel.CostLimit(maxCost), cel.CostTracking(prices{}), cel.EvalOptions(cel.OptOptimize))

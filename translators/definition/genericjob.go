@@ -22,7 +22,7 @@ func (r *run) spec(into *v1beta1.GenericJobSpec) error {
 	if !ok {
 		return withPath(n.path, errors.New("is no object"))
 	}
-	templates := take(object)
+	templates := takeOutTemplates(object)
 	plain, err := plainOf(types.DefaultTypeAdapter.NativeToValue(object))
 	if err != nil {
 		return withPath(n.path, err)
@@ -36,8 +36,8 @@ func (r *run) spec(into *v1beta1.GenericJobSpec) error {
 	return nil
 }
 
-// take takes the templates that are kept out of the replica specs, whose places it tells.
-func take(object map[string]any) map[int]*podTemplateValue {
+// takeOutTemplates takes the templates that are kept out of the replica specs, whose places it tells.
+func takeOutTemplates(object map[string]any) map[int]*podTemplateValue {
 	found := map[int]*podTemplateValue{}
 	list, _ := object["replicaSpecs"].([]any)
 	for i, one := range list {

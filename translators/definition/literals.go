@@ -19,9 +19,9 @@ import (
 	"github.com/genericjob/genericjob/deploy/crd"
 )
 
-// literals notes values which stand in the definition, and which no GenericJob may have. Such are a policy that there is not, and a number
+// checkLiterals notes values which stand in the definition, and which no GenericJob may have. Such are a policy that there is not, and a number
 // out of its bounds. The apiserver would refuse each job for them.
-func (c *reviewer) literals() error {
+func (c *reviewer) checkLiterals() error {
 	known := &apiextensionsv1.CustomResourceDefinition{}
 	if err := yaml.Unmarshal(crd.GenericJobs(), known); err != nil {
 		return fmt.Errorf("read the schema of GenericJobs: %w", err)
@@ -40,8 +40,8 @@ func (c *reviewer) literals() error {
 	return nil
 }
 
-// maxLooks is at how many parts of expressions literalExpression looks: variables that stand twice in each other would double them each time.
-const maxLooks = 10_000
+// maxPartsSeen is at how many parts of expressions literalExpression looks: variables that stand twice in each other would double them each time.
+const maxPartsSeen = 10_000
 
 // isOpen reports whether a schema says nothing of a value.
 func isOpen(s *apiextensionsv1.JSONSchemaProps) bool {
@@ -77,7 +77,7 @@ func (c *reviewer) literalNode(n *node, s *apiextensionsv1.JSONSchemaProps) {
 			has = append(has, f.name)
 			c.literalNode(f.node, fieldOf(s, f.name))
 		}
-		c.lacks(n.path, has, s)
+		c.checkRequired(n.path, has, s)
 	case isNull:
 	}
 }
@@ -87,8 +87,8 @@ func fieldOf(s *apiextensionsv1.JSONSchemaProps, name string) *apiextensionsv1.J
 	return cmp.Or(property(s, name), valuesOf(s))
 }
 
-// lacks notes fields that must be there.
-func (c *reviewer) lacks(path string, has []string, s *apiextensionsv1.JSONSchemaProps) {
+// checkRequired notes fields that must be there.
+func (c *reviewer) checkRequired(path string, has []string, s *apiextensionsv1.JSONSchemaProps) {
 	for _, name := range s.Required {
 		if f := property(s, name); !slices.Contains(has, name) && (f == nil || f.Default == nil) {
 			c.wrong(path+"."+name, "is missing")
@@ -98,7 +98,7 @@ func (c *reviewer) lacks(path string, has []string, s *apiextensionsv1.JSONSchem
 
 // literalExpression looks at what stands in an expression, and in the variables that it consists of.
 func (c *reviewer) literalExpression(path string, e ast.Expr, s *apiextensionsv1.JSONSchemaProps) {
-	if c.looks++; isOpen(s) || c.looks > maxLooks {
+	if c.partsSeen++; isOpen(s) || c.partsSeen > maxPartsSeen {
 		return
 	}
 	switch e.Kind() {
@@ -136,7 +136,7 @@ func (c *reviewer) literalMap(path string, m ast.MapExpr, s *apiextensionsv1.JSO
 		}
 		c.literalExpression(path+"."+name, entry.AsMapEntry().Value(), f)
 	}
-	c.lacks(path, has, s)
+	c.checkRequired(path, has, s)
 }
 
 // literalCall looks at both ends of a condition, at what holds without an optional, and at the name of a policy.

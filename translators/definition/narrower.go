@@ -108,16 +108,16 @@ func (r *schemaReader) narrowerInside(path string, have, want *apiextensionsv1.J
 
 // narrowerBounds looks at numbers.
 func (r *schemaReader) narrowerBounds(path string, have, want *apiextensionsv1.JSONSchemaProps) {
-	most(r, path+".maximum", have.Maximum, want.Maximum)
-	most(r, path+".maxLength", have.MaxLength, want.MaxLength)
-	most(r, path+".maxItems", have.MaxItems, want.MaxItems)
-	most(r, path+".maxProperties", have.MaxProperties, want.MaxProperties)
+	narrowerMaximum(r, path+".maximum", have.Maximum, want.Maximum)
+	narrowerMaximum(r, path+".maxLength", have.MaxLength, want.MaxLength)
+	narrowerMaximum(r, path+".maxItems", have.MaxItems, want.MaxItems)
+	narrowerMaximum(r, path+".maxProperties", have.MaxProperties, want.MaxProperties)
 	if want.Minimum != nil && (have.Minimum == nil || *want.Minimum > *have.Minimum) {
 		r.wrong(path+".minimum", "is %v, but jobs that there are may have less", *want.Minimum)
 	}
-	least(r, path+".minLength", have.MinLength, want.MinLength)
-	least(r, path+".minItems", have.MinItems, want.MinItems)
-	least(r, path+".minProperties", have.MinProperties, want.MinProperties)
+	narrowerMinimum(r, path+".minLength", have.MinLength, want.MinLength)
+	narrowerMinimum(r, path+".minItems", have.MinItems, want.MinItems)
+	narrowerMinimum(r, path+".minProperties", have.MinProperties, want.MinProperties)
 	for _, one := range []struct {
 		name      string
 		have, is  any
@@ -145,14 +145,14 @@ func (r *schemaReader) narrowerBounds(path string, have, want *apiextensionsv1.J
 	}
 }
 
-func most[T cmp.Ordered](r *schemaReader, path string, have, want *T) {
+func narrowerMaximum[T cmp.Ordered](r *schemaReader, path string, have, want *T) {
 	if want != nil && (have == nil || *want < *have) {
 		r.wrong(path, "is %v, but jobs that there are may have more", *want)
 	}
 }
 
-// least looks at the least size of something: none is 0.
-func least(r *schemaReader, path string, have, want *int64) {
+// narrowerMinimum looks at the least size of something: none is 0.
+func narrowerMinimum(r *schemaReader, path string, have, want *int64) {
 	if now := ptr.Deref(want, 0); now > ptr.Deref(have, 0) {
 		r.wrong(path, "is %d, but jobs that there are may have less", now)
 	}

@@ -5,15 +5,6 @@ import (
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// anew returns a run of the same job that has cost nothing yet, and in which no variable is known.
-func (r *run) anew() *run {
-	known := map[string]any{nameJob: r.known[nameJob]}
-	if data, ok := r.known[nameData]; ok {
-		known[nameData] = data
-	}
-	return &run{Definition: r.Definition, known: known}
-}
-
 // timeToLive returns how long a job that cannot be compiled is kept after it has failed; nil for ever. What is wrong elsewhere in its run
 // policy does not matter.
 func (r *run) timeToLive() *int32 {

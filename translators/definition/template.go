@@ -105,7 +105,7 @@ func (r *reader) node(path string, value any, into reflect.Type, depth int) *nod
 // text reads a text with expressions, and reports whether nothing was wrong with them.
 func (r *reader) text(n *node, text string) bool {
 	n.shape = isText
-	parts, err := partsOf(text)
+	parts, err := splitText(text)
 	if err != nil {
 		r.wrong(n.path, "%v", err)
 		return false

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// part is a part of a text: either words or an expression.
-type part struct {
+// writtenPart is a part of a text as its author wrote it: either words or an expression.
+type writtenPart struct {
 	words, expression string
 	isExpression      bool
 }
 
-// partsOf splits a text at its ${expressions}. $${ stands for ${ itself.
-func partsOf(text string) ([]part, error) {
-	var parts []part
+// splitText splits a text at its ${expressions}. $${ stands for ${ itself.
+func splitText(text string) ([]writtenPart, error) {
+	var parts []writtenPart
 	words := ""
 	for {
 		i := strings.Index(text, "${")
@@ -25,29 +25,29 @@ func partsOf(text string) ([]part, error) {
 			words, text = words+text[:i-1]+"${", text[i+2:]
 			continue
 		}
-		n, err := length(text[i+2:])
+		n, err := expressionLength(text[i+2:])
 		if err != nil {
 			return nil, err
 		}
 		if words += text[:i]; words != "" {
-			parts = append(parts, part{words: words})
+			parts = append(parts, writtenPart{words: words})
 		}
 		inside := text[i+2 : i+2+n]
 		if strings.TrimSpace(inside) == "" {
 			return nil, errors.New("${} holds no expression")
 		}
-		parts = append(parts, part{expression: inside, isExpression: true})
+		parts = append(parts, writtenPart{expression: inside, isExpression: true})
 		words, text = "", text[i+2+n+1:]
 	}
 	if words != "" {
-		parts = append(parts, part{words: words})
+		parts = append(parts, writtenPart{words: words})
 	}
 	return parts, nil
 }
 
-// length returns that of the expression with which a text begins, up to the brace that closes it. Braces of maps, and those in texts of
+// expressionLength returns that of the expression with which a text begins, up to the brace that closes it. Braces of maps, and those in texts of
 // the expression, belong to it.
-func length(text string) (int, error) {
+func expressionLength(text string) (int, error) {
 	depth, quote := 0, byte(0)
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {

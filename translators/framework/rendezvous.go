@@ -42,17 +42,17 @@ func MergeRendezvousConf(own string, more ...string) string {
 	return strings.Join(list, ",")
 }
 
-// The environment variables of which RunID is made.
+// The environment variables of which RendezvousID is made.
 const (
 	uidVariable            = "GENERICJOB_UID"
 	modeGenerationVariable = "GENERICJOB_MODE_GENERATION"
 	attemptVariable        = "GENERICJOB_ATTEMPT"
 )
 
-// RunID returns a value for torchrun's --rdzv_id, made of the variables of RunVariables. A rendezvous that was closed stays closed, in an etcd for
-// ever. So the ID must differ from that of any other job of the same name, and after each pause. If a restart replaces all replicas (replacesAll), it
-// must differ after each restart, too.
-func RunID(replacesAll bool) string {
+// RendezvousID returns a value for torchrun's --rdzv_id, made of the variables of RendezvousIDVariables. A rendezvous that was closed stays closed, in
+// an etcd for ever. So the ID must differ from that of any other job of the same name, and after each pause. If a restart replaces all replicas
+// (replacesAll), it must differ after each restart, too.
+func RendezvousID(replacesAll bool) string {
 	id := "$(" + uidVariable + ").$(" + modeGenerationVariable + ")"
 	if replacesAll {
 		id += ".$(" + attemptVariable + ")"
@@ -60,8 +60,8 @@ func RunID(replacesAll bool) string {
 	return id
 }
 
-// RunVariables returns the environment variables that RunID refers to.
-func RunVariables(replacesAll bool) []corev1.EnvVar {
+// RendezvousIDVariables returns the environment variables that RendezvousID refers to.
+func RendezvousIDVariables(replacesAll bool) []corev1.EnvVar {
 	list := []corev1.EnvVar{labelVariable(uidVariable, v1beta1.LabelJobUID), labelVariable(modeGenerationVariable, v1beta1.LabelModeGeneration)}
 	if replacesAll {
 		list = append(list, labelVariable(attemptVariable, v1beta1.LabelAttempt))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -75,6 +76,19 @@ func FindContainer(t *corev1.PodTemplateSpec, name string) *corev1.Container {
 		return nil
 	}
 	return &t.Spec.Containers[i]
+}
+
+// RequireContainer returns an error for the user if a template has no container of a name. Field is the field of the job that has the template.
+func RequireContainer(field string, t *corev1.PodTemplateSpec, name string) error {
+	if FindContainer(t, name) != nil {
+		return nil
+	}
+	var names []string
+	for _, c := range t.Spec.Containers {
+		names = append(names, c.Name)
+	}
+	return fmt.Errorf("%s.template.spec.containers must have one named %q, the one that trains, but has [%s]: rename the one that trains",
+		field, name, strings.Join(names, ", "))
 }
 
 // SetsEnv reports whether a container has one of these environment variables.

@@ -33,18 +33,18 @@ func inGangs[T client.Object](t framework.Translator[T], scheduler string, polic
 			return program, err
 		}
 		p, least := policy(job)
-		return program, place(&program, scheduler, ptr.Deref(p, kubeflow.SchedulingPolicy{}), least)
+		return program, setScheduler(&program, scheduler, ptr.Deref(p, kubeflow.SchedulingPolicy{}), least)
 	}
 	return t
 }
 
-// place sets the scheduler of a program. Least is how many replicas are placed together if the policy has no minAvailable; nil is all.
-func place(program *framework.Program, scheduler string, p kubeflow.SchedulingPolicy, least *int32) error {
+// setScheduler sets the scheduler of a program. Least is how many replicas are placed together if the policy has no minAvailable; nil is all.
+func setScheduler(program *framework.Program, scheduler string, p kubeflow.SchedulingPolicy, least *int32) error {
 	if n := p.MinAvailable; n != nil && *n < 1 {
 		return fmt.Errorf("spec.runPolicy.schedulingPolicy.minAvailable is %d: want 1 or more", *n)
 	}
 	program.Warnings = slices.DeleteFunc(program.Warnings, func(w framework.Warning) bool { return w.Reason == policyIgnored })
-	s := &v1beta1.SchedulePolicy{MinMember: either(p.MinAvailable, least)}
+	s := &v1beta1.SchedulePolicy{MinMember: firstSet(p.MinAvailable, least)}
 	var ignored []string
 	if scheduler == volcano {
 		s.Volcano = &v1beta1.VolcanoScheduler{Queue: p.Queue, PriorityClassName: p.PriorityClass, MinResources: p.MinResources.DeepCopy()}
@@ -53,7 +53,7 @@ func place(program *framework.Program, scheduler string, p kubeflow.SchedulingPo
 		}
 	} else {
 		s.Coscheduling = &v1beta1.Coscheduling{
-			SchedulerName: scheduler, ScheduleTimeoutSeconds: either(p.ScheduleTimeoutSeconds, nil), MinResources: p.MinResources.DeepCopy(),
+			SchedulerName: scheduler, ScheduleTimeoutSeconds: firstSet(p.ScheduleTimeoutSeconds, nil), MinResources: p.MinResources.DeepCopy(),
 		}
 		if p.Queue != "" {
 			ignored = append(ignored, "queue")
@@ -85,23 +85,10 @@ func mpiPolicy(job *v2beta1.MPIJob) (*kubeflow.SchedulingPolicy, *int32) {
 
 // pytorchPolicy lets an elastic job begin with its smallest number of workers, and its master if it has one.
 func pytorchPolicy(job *kubeflow.PyTorchJob) (p *kubeflow.SchedulingPolicy, least *int32) {
-	return job.Spec.RunPolicy.SchedulingPolicy, pytorch.fewest(job.Spec.ElasticPolicy, job.Spec.PyTorchReplicaSpecs)
+	return job.Spec.RunPolicy.SchedulingPolicy, pytorchKind.fewestReplicas(job.Spec.ElasticPolicy, job.Spec.PyTorchReplicaSpecs)
 }
 
 // paddlePolicy does the same as pytorchPolicy.
 func paddlePolicy(job *kubeflow.PaddleJob) (p *kubeflow.SchedulingPolicy, least *int32) {
-	return job.Spec.RunPolicy.SchedulingPolicy, paddle.fewest(elasticity(job.Spec.ElasticPolicy), job.Spec.PaddleReplicaSpecs)
-}
-
-// fewest returns how many replicas an elastic job needs at least; nil for a job that is not elastic.
-func (k *kind) fewest(e *kubeflow.ElasticPolicy, specs map[string]*kubeflow.ReplicaSpec) *int32 {
-	list, err := k.members(specs)
-	if err != nil || e == nil || find(list, worker) == nil {
-		return nil
-	}
-	n, _ := limits(e, list)
-	if m := find(list, master); m != nil {
-		n += m.replicas
-	}
-	return ptr.To(max(n, 1))
+	return job.Spec.RunPolicy.SchedulingPolicy, paddleKind.fewestReplicas(elasticPolicyOf(job.Spec.ElasticPolicy), job.Spec.PaddleReplicaSpecs)
 }

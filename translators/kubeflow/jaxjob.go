@@ -15,16 +15,16 @@ func CompileJAXJob(job *kubeflow.JAXJob) (framework.Program, error) {
 	if program.Foreign {
 		return program, nil
 	}
-	list, err := jax.members(job.Spec.JAXReplicaSpecs)
+	list, err := jaxKind.members(job.Spec.JAXReplicaSpecs)
 	if err != nil {
 		return program, err
 	}
 	program.Spec.FailureRules = failureRules(list, "")
-	ports := jax.add(&program, job.Name, list)
-	putInAll(&program, list,
+	ports := jaxKind.addReplicas(&program, job.Name, list)
+	replaceEnvInAll(&program, list,
 		unbuffered,
 		corev1.EnvVar{Name: "COORDINATOR_PORT", Value: strconv.Itoa(int(ports[worker]))},
-		corev1.EnvVar{Name: "COORDINATOR_ADDRESS", Value: variableHost(worker, "0")},
+		corev1.EnvVar{Name: "COORDINATOR_ADDRESS", Value: framework.HostVariable(worker, "0")},
 		corev1.EnvVar{Name: "NUM_PROCESSES", Value: "$(replicas[*])"},
 		corev1.EnvVar{Name: "PROCESS_ID", Value: "$(rank)"})
 	return program, nil

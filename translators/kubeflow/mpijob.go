@@ -26,8 +26,8 @@ const (
 
 	defaultLauncherRestarts int32 = 6 // as many as a batch Job's
 
-	// keysNeeded has the commands of deploy/kubeflow/README.md.
-	keysNeeded = " Its pods start when namespace %[1]s has the Secret " + sshSecret + ", by which its jobs log in to their workers. If it is missing, make it: " +
+	// sshSecretMessage has the commands of deploy/kubeflow/README.md.
+	sshSecretMessage = " Its pods start when namespace %[1]s has the Secret " + sshSecret + ", by which its jobs log in to their workers. If it is missing, make it: " +
 		"ssh-keygen -q -t ed25519 -N '' -C mpi -f key && kubectl -n %[1]s create secret generic " + sshSecret +
 		" --from-file=ssh-privatekey=key --from-file=ssh-publickey=key.pub && rm key key.pub"
 )
@@ -49,12 +49,12 @@ func compileWithKeys(job *v2beta1.MPIJob) (framework.Program, error) {
 
 // compileMPIJob makes a GenericJob of an MPIJob whose key pair is in a Secret of that name.
 func compileMPIJob(job *v2beta1.MPIJob, keys string) (framework.Program, error) {
-	policy := policyOf(job)
+	policy := commonRunPolicy(job)
 	program := newProgram(&policy, &kubeflow.InlineRunPolicy{})
 	if program.Foreign {
 		return program, nil
 	}
-	list, err := mpi.members(job.Spec.MPIReplicaSpecs)
+	list, err := mpiKind.members(job.Spec.MPIReplicaSpecs)
 	if err != nil {
 		return program, err
 	}
@@ -67,11 +67,11 @@ func compileMPIJob(job *v2beta1.MPIJob, keys string) (framework.Program, error) 
 	program.Spec.SuccessRules = []v1beta1.FinishRule{{launcherType(job.Name): {firstRank}}}
 	program.Spec.FailureRules = []v1beta1.FinishRule{{launcherType(job.Name): {firstRank}}}
 	program.Spec.BackoffLimit = nil // each type has a limit of its own
-	mpi.add(&program, job.Name, list)
+	mpiKind.addReplicas(&program, job.Name, list)
 	program.Data = mpiData(job, list)
 	for i, m := range list {
 		spec := &program.Spec.ReplicaSpecs[i]
-		label(&spec.Template, job, m.name)
+		addMPILabels(&spec.Template, job, m.name)
 		theirNames{job.Name, keys, framework.ConfigMapName(job.Name, program.Data)}.replace(&spec.Template.Spec)
 		mountKeys(&spec.Template.Spec, job, keys)
 		if spec.Template.Spec.HostNetwork { // whatever the user says, as there: with another policy mpirun finds no host
@@ -80,12 +80,12 @@ func compileMPIJob(job *v2beta1.MPIJob, keys string) (framework.Program, error) 
 		main := &spec.Template.Spec.Containers[0]
 		if m.name == launcher {
 			setLauncher(spec, job, m)
-			offer(main, launcherEnvironment(job, main)...)
+			addMissingEnv(main, launcherEnv(job, main)...)
 			mountHosts(&spec.Template.Spec, job.Name, program.Data)
 			continue
 		}
 		setWorker(spec, job)
-		offer(main, corev1.EnvVar{Name: "K_MPI_JOB_ROLE", Value: worker})
+		addMissingEnv(main, corev1.EnvVar{Name: "K_MPI_JOB_ROLE", Value: worker})
 		if len(main.Command) == 0 && len(main.Args) == 0 {
 			main.Command = []string{"/usr/sbin/sshd", "-De"}
 		}
@@ -93,9 +93,9 @@ func compileMPIJob(job *v2beta1.MPIJob, keys string) (framework.Program, error) 
 	return program, nil
 }
 
-// policyOf returns the run policy of an MPIJob as that of the other kinds. Clean-up deletes the workers and keeps the launcher with its log, even with
+// commonRunPolicy returns the run policy of an MPIJob as that of the other kinds. Clean-up deletes the workers and keeps the launcher with its log, even with
 // All: a pod that has ended by itself stays.
-func policyOf(job *v2beta1.MPIJob) kubeflow.RunPolicy {
+func commonRunPolicy(job *v2beta1.MPIJob) kubeflow.RunPolicy {
 	p := job.Spec.RunPolicy
 	out := kubeflow.RunPolicy{InlineRunPolicy: p.InlineRunPolicy, Suspend: p.Suspend, SchedulingPolicy: p.SchedulingPolicy}
 	if out.CleanPodPolicy == kubeflow.CleanPodsAll {
@@ -136,9 +136,9 @@ func setWorker(spec *v1beta1.ReplicaSpec, job *v2beta1.MPIJob) {
 	}
 }
 
-// label adds the labels that only MPIJobs have. With runLauncherAsWorker the launcher has index 0, and the workers count from 1. The launcher's pod
+// addMPILabels adds the labels that only MPIJobs have. With runLauncherAsWorker the launcher has index 0, and the workers count from 1. The launcher's pod
 // has the labels of a pod of the batch Job <job>-launcher.
-func label(t *corev1.PodTemplateSpec, job *v2beta1.MPIJob, name string) {
+func addMPILabels(t *corev1.PodTemplateSpec, job *v2beta1.MPIJob, name string) {
 	if ptr.Deref(job.Spec.RunLauncherAsWorker, false) {
 		t.Labels[kubeflow.LabelReplicaIndex] = "$(index)"
 	}
@@ -176,8 +176,8 @@ func slots(job *v2beta1.MPIJob) string {
 	return strconv.Itoa(int(ptr.Deref(job.Spec.SlotsPerWorker, 1)))
 }
 
-// launcherEnvironment returns what tells mpirun of its hosts. What begins with PRTE is for Open MPI 5, which does not read the others.
-func launcherEnvironment(job *v2beta1.MPIJob, main *corev1.Container) []corev1.EnvVar {
+// launcherEnv returns what tells mpirun of its hosts. What begins with PRTE is for Open MPI 5, which does not read the others.
+func launcherEnv(job *v2beta1.MPIJob, main *corev1.Container) []corev1.EnvVar {
 	const file, tries = mpiFolder + "/" + hostFile, "-o ConnectionAttempts=10"
 	out := []corev1.EnvVar{{Name: "K_MPI_JOB_ROLE", Value: launcher}}
 	switch job.Spec.MPIImplementation {
@@ -212,9 +212,9 @@ func sshArguments(main *corev1.Container, otherwise string) string {
 	return otherwise
 }
 
-// offer appends variables to those of a container, except those that the user sets. The user knows best how mpirun reaches its hosts: by another port,
+// addMissingEnv appends variables to those of a container, except those that the user sets. The user knows best how mpirun reaches its hosts: by another port,
 // for example.
-func offer(c *corev1.Container, variables ...corev1.EnvVar) {
+func addMissingEnv(c *corev1.Container, variables ...corev1.EnvVar) {
 	for _, v := range variables {
 		if !framework.SetsEnv(c, v.Name) {
 			c.Env = append(c.Env, v)

@@ -17,11 +17,11 @@ func CompilePaddleJob(job *kubeflow.PaddleJob) (framework.Program, error) {
 	if program.Foreign {
 		return program, nil
 	}
-	list, err := paddle.members(job.Spec.PaddleReplicaSpecs)
+	list, err := paddleKind.members(job.Spec.PaddleReplicaSpecs)
 	if err != nil {
 		return program, err
 	}
-	elastic := elasticity(job.Spec.ElasticPolicy)
+	elastic := elasticPolicyOf(job.Spec.ElasticPolicy)
 	if elastic != nil && find(list, worker) == nil {
 		return program, errors.New("spec.elasticPolicy: only workers come and go: add Worker to spec.paddleReplicaSpecs, or remove elasticPolicy")
 	}
@@ -29,30 +29,22 @@ func CompilePaddleJob(job *kubeflow.PaddleJob) (framework.Program, error) {
 		program.Spec.SuccessRules = []v1beta1.FinishRule{{master: {}}}
 	}
 	program.Spec.FailureRules = failureRules(list, "")
-	ports := paddle.add(&program, job.Name, list)
+	ports := paddleKind.addReplicas(&program, job.Name, list)
 	for i, m := range list {
 		containers := program.Spec.ReplicaSpecs[i].Template.Spec.Containers
 		for j := range containers {
-			put(&program, m, &containers[j], launch(job.Name, list, &m, ports)...)
+			replaceEnv(&program, m, &containers[j], paddleEnv(job.Name, list, &m, ports)...)
 		}
 	}
 	if elastic == nil {
 		return program, nil
 	}
-	return program, paddle.scale(&program, job.Name, elastic, list, job.Spec.PaddleReplicaSpecs)
+	return program, paddleKind.setElastic(&program, job.Name, elastic, list, job.Spec.PaddleReplicaSpecs)
 }
 
-// elasticity returns an elastic policy in the form that PyTorchJobs have.
-func elasticity(e *kubeflow.PaddleElasticPolicy) *kubeflow.ElasticPolicy {
-	if e == nil {
-		return nil
-	}
-	return &kubeflow.ElasticPolicy{MinReplicas: e.MinReplicas, MaxReplicas: e.MaxReplicas, Metrics: e.Metrics}
-}
-
-// launch returns the environment that paddle.distributed.launch reads. All meet at the address of the first replica. That replica itself must have its
+// paddleEnv returns the environment that paddle.distributed.launch reads. All meet at the address of the first replica. That replica itself must have its
 // address as an IP address.
-func launch(job string, list []member, m *member, ports map[string]int32) []corev1.EnvVar {
+func paddleEnv(job string, list []member, m *member, ports map[string]int32) []corev1.EnvVar {
 	first := list[0].name // master, or without one worker
 	port := ":" + strconv.Itoa(int(ports[first]))
 	out := []corev1.EnvVar{
@@ -60,7 +52,7 @@ func launch(job string, list []member, m *member, ports map[string]int32) []core
 		{Name: "PADDLE_JOB_ID", Value: job},
 		{Name: "PADDLE_NNODES", Value: "$(replicas[*])"},
 	}
-	address := variableHost(first, "0") + port
+	address := framework.HostVariable(first, "0") + port
 	if m.name != first {
 		out = append(out, corev1.EnvVar{Name: "PADDLE_MASTER", Value: address})
 	} else {

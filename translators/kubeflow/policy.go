@@ -32,10 +32,10 @@ func newProgram(p *kubeflow.RunPolicy, inline *kubeflow.InlineRunPolicy) framewo
 	}
 	program := framework.Program{Spec: v1beta1.GenericJobSpec{
 		PodNames:              v1beta1.PodNamesPlain,
-		ActiveDeadlineSeconds: either(p.ActiveDeadlineSeconds, inline.ActiveDeadlineSeconds),
-		BackoffLimit:          either(p.BackoffLimit, inline.BackoffLimit),
+		ActiveDeadlineSeconds: firstSet(p.ActiveDeadlineSeconds, inline.ActiveDeadlineSeconds),
+		BackoffLimit:          firstSet(p.BackoffLimit, inline.BackoffLimit),
 		CleanUpPolicy:         cleanUp(p, inline),
-	}, TTLSecondsAfterFinished: either(p.TTLSecondsAfterFinished, inline.TTLSecondsAfterFinished)}
+	}, TTLSecondsAfterFinished: firstSet(p.TTLSecondsAfterFinished, inline.TTLSecondsAfterFinished)}
 	if d := program.Spec.ActiveDeadlineSeconds; d != nil {
 		*d = max(*d, 1) // a GenericJob has no 0
 	}
@@ -51,8 +51,8 @@ func newProgram(p *kubeflow.RunPolicy, inline *kubeflow.InlineRunPolicy) framewo
 	return program
 }
 
-// either returns a copy of the first value that is set; nil if none is.
-func either[T any](first, second *T) *T {
+// firstSet returns a copy of the first value that is set; nil if none is.
+func firstSet[T any](first, second *T) *T {
 	first = cmp.Or(first, second)
 	if first == nil {
 		return nil
@@ -71,8 +71,8 @@ func cleanUp(p *kubeflow.RunPolicy, inline *kubeflow.InlineRunPolicy) v1beta1.Cl
 	}
 }
 
-// cleans reports whether replicas that still run are deleted at the job's end.
-func cleans(p *kubeflow.RunPolicy, inline *kubeflow.InlineRunPolicy) bool {
+// cleansUp reports whether replicas that still run are deleted at the job's end.
+func cleansUp(p *kubeflow.RunPolicy, inline *kubeflow.InlineRunPolicy) bool {
 	return cleanUp(p, inline) != v1beta1.CleanUpNone
 }
 

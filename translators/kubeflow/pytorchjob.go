@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
@@ -20,7 +19,7 @@ func CompilePyTorchJob(job *kubeflow.PyTorchJob) (framework.Program, error) {
 	if program.Foreign {
 		return program, nil
 	}
-	list, err := pytorch.members(job.Spec.PyTorchReplicaSpecs)
+	list, err := pytorchKind.members(job.Spec.PyTorchReplicaSpecs)
 	if err != nil {
 		return program, err
 	}
@@ -37,16 +36,18 @@ func CompilePyTorchJob(job *kubeflow.PyTorchJob) (framework.Program, error) {
 		program.Spec.SuccessRules = []v1beta1.FinishRule{{worker: {anyRank}}}
 	}
 	program.Spec.FailureRules = failureRules(list, "")
-	ports := pytorch.add(&program, job.Name, list)
-	if err := scale(&program, job, list); err != nil {
-		return program, err
+	ports := pytorchKind.addReplicas(&program, job.Name, list)
+	if elastic != nil {
+		if err := pytorchKind.setElastic(&program, job.Name, elastic, list, job.Spec.PyTorchReplicaSpecs); err != nil {
+			return program, err
+		}
 	}
-	putInAll(&program, list, environment(job, list, ports)...)
+	replaceEnvInAll(&program, list, pytorchEnv(job, list, ports)...)
 	return program, nil
 }
 
-// environment returns the variables of every container, in this order.
-func environment(job *kubeflow.PyTorchJob, list []member, ports map[string]int32) []corev1.EnvVar {
+// pytorchEnv returns the variables of every container, in this order.
+func pytorchEnv(job *kubeflow.PyTorchJob, list []member, ports map[string]int32) []corev1.EnvVar {
 	out := []corev1.EnvVar{unbuffered}
 	add := func(value string, names ...string) {
 		for _, name := range names {
@@ -60,7 +61,7 @@ func environment(job *kubeflow.PyTorchJob, list []member, ports map[string]int32
 	}
 	if find(list, master) != nil {
 		add(strconv.Itoa(int(ports[master])), "MASTER_PORT", "PET_MASTER_PORT")
-		add(variableHost(master, "0"), "MASTER_ADDR", "PET_MASTER_ADDR")
+		add(framework.HostVariable(master, "0"), "MASTER_ADDR", "PET_MASTER_ADDR")
 		add(worldSize(ptr.Deref(processes, "")), "WORLD_SIZE")
 		add("$(index)", "RANK", "PET_NODE_RANK") // of the replica, not of the process: so it has always been
 	}
@@ -71,7 +72,7 @@ func environment(job *kubeflow.PyTorchJob, list []member, ports map[string]int32
 		add("$(replicas[*])", "PET_NNODES")
 		return out
 	}
-	return append(out, rendezvous(elastic, list, ports)...)
+	return append(out, rendezvousEnv(elastic, list, ports)...)
 }
 
 // worldSize returns the number of processes, if the number in each replica is known; else the number of replicas. It is written as a variable. So pods
@@ -83,15 +84,15 @@ func worldSize(processes string) string {
 	return "$(replicas[*])"
 }
 
-// rendezvous returns the variables by which torchrun's agents meet in an elastic job.
-func rendezvous(e *kubeflow.ElasticPolicy, list []member, ports map[string]int32) []corev1.EnvVar {
+// rendezvousEnv returns the variables by which torchrun's agents meet in an elastic job.
+func rendezvousEnv(e *kubeflow.ElasticPolicy, list []member, ports map[string]int32) []corev1.EnvVar {
 	var out []corev1.EnvVar
 	add := func(name, value string) { out = append(out, corev1.EnvVar{Name: name, Value: value}) }
-	host := variableHost(worker, "0")
+	host := framework.HostVariable(worker, "0")
 	if e.RDZVHost != nil {
 		host = keepVariables(*e.RDZVHost)
 	}
-	least, most := limits(e, list)
+	least, most := workerLimits(e, list)
 	add("PET_RDZV_ENDPOINT", fmt.Sprintf("%s:%d", host, ptr.Deref(e.RDZVPort, ports[worker])))
 	add("PET_RDZV_BACKEND", ptr.Deref(e.RDZVBackend, "c10d"))
 	add("PET_NNODES", fmt.Sprintf("%d:%d", least, most))
@@ -104,8 +105,8 @@ func rendezvous(e *kubeflow.ElasticPolicy, list []member, ports map[string]int32
 	if e.RDZVID != nil {
 		add("PET_RDZV_ID", keepVariables(*e.RDZVID))
 	} else {
-		out = append(out, framework.RunVariables(false)...)
-		add("PET_RDZV_ID", framework.RunID(false))
+		out = append(out, framework.RendezvousIDVariables(false)...)
+		add("PET_RDZV_ID", framework.RendezvousID(false))
 	}
 	var conf []string
 	for _, c := range e.RDZVConf {
@@ -116,46 +117,4 @@ func rendezvous(e *kubeflow.ElasticPolicy, list []member, ports map[string]int32
 		add("PET_STANDALONE", "")
 	}
 	return out
-}
-
-// limits returns the smallest and the largest number of workers of an elastic job.
-func limits(e *kubeflow.ElasticPolicy, list []member) (least, most int32) {
-	n := find(list, worker).replicas
-	switch {
-	case e.MinReplicas == nil && e.MaxReplicas == nil:
-		return n, n
-	case e.MinReplicas == nil:
-		return *e.MaxReplicas, *e.MaxReplicas
-	default:
-		return *e.MinReplicas, ptr.Deref(e.MaxReplicas, *e.MinReplicas)
-	}
-}
-
-// scale sets the autoscaler of an elastic job with metrics. A suspended job has none.
-func scale(program *framework.Program, job *kubeflow.PyTorchJob, list []member) error {
-	if job.Spec.ElasticPolicy == nil {
-		return nil
-	}
-	return pytorch.scale(program, job.Name, job.Spec.ElasticPolicy, list, job.Spec.PyTorchReplicaSpecs)
-}
-
-func (k *kind) scale(program *framework.Program, job string, e *kubeflow.ElasticPolicy, list []member, specs map[string]*kubeflow.ReplicaSpec) error {
-	program.Elastic = true
-	least, most := limits(e, list)
-	if least > most {
-		return fmt.Errorf("spec.elasticPolicy.minReplicas is %d and maxReplicas %d: the first must not be more than the second", least, most)
-	}
-	if len(e.Metrics) == 0 || program.Spec.RunMode.Pauses() {
-		return nil
-	}
-	if find(list, worker).spec != specs[kubeflow.PyTorchWorker] {
-		program.Warnings = append(program.Warnings, framework.Warning{Reason: "CannotScale", Message: "spec." + k.field + ": the autoscaler only finds the type if it is spelled Worker: rename it."})
-	}
-	program.Autoscaler = &autoscalingv2.HorizontalPodAutoscalerSpec{
-		ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: kubeflow.GroupVersion.String(), Kind: k.name, Name: job},
-		MinReplicas:    ptr.To(least),
-		MaxReplicas:    most,
-		Metrics:        (&autoscalingv2.HorizontalPodAutoscalerSpec{Metrics: e.Metrics}).DeepCopy().Metrics,
-	}
-	return nil
 }

@@ -19,7 +19,7 @@ func CompileTFJob(job *kubeflow.TFJob) (framework.Program, error) {
 	if program.Foreign {
 		return program, nil
 	}
-	list, err := tensorflow.members(job.Spec.TFReplicaSpecs)
+	list, err := tfKind.members(job.Spec.TFReplicaSpecs)
 	if err != nil {
 		return program, err
 	}
@@ -39,12 +39,12 @@ func CompileTFJob(job *kubeflow.TFJob) (framework.Program, error) {
 		spared, program.Elastic = worker, true
 	}
 	program.Spec.FailureRules = failureRules(list, spared)
-	ports := tensorflow.add(&program, job.Name, list)
-	return program, configure(&program, job, list, ports)
+	ports := tfKind.addReplicas(&program, job.Name, list)
+	return program, setTFConfig(&program, job, list, ports)
 }
 
-// configure sets TF_CONFIG in all replicas. A job of one replica gets none: TensorFlow then trains by itself.
-func configure(program *framework.Program, job *kubeflow.TFJob, list []member, ports map[string]int32) error {
+// setTFConfig sets TF_CONFIG in all replicas. A job of one replica gets none: TensorFlow then trains by itself.
+func setTFConfig(program *framework.Program, job *kubeflow.TFJob, list []member, ports map[string]int32) error {
 	total := int32(0)
 	for _, m := range list {
 		total += m.replicas
@@ -52,7 +52,7 @@ func configure(program *framework.Program, job *kubeflow.TFJob, list []member, p
 	if total == 1 {
 		return nil
 	}
-	c := &cluster{job: job.Name, ports: ports, members: slices.Clone(list)}
+	c := &tfCluster{job: job.Name, ports: ports, members: slices.Clone(list)}
 	slices.SortFunc(c.members, func(a, b member) int { return strings.Compare(a.name, b.name) })
 	var variables []corev1.EnvVar
 	if !job.Spec.EnableDynamicWorker {
@@ -64,11 +64,11 @@ func configure(program *framework.Program, job *kubeflow.TFJob, list []member, p
 		variables = c.environment(program.Data)
 	}
 	for i, m := range list {
-		container := framework.FindContainer(&program.Spec.ReplicaSpecs[i].Template, tensorflow.container)
+		container := framework.FindContainer(&program.Spec.ReplicaSpecs[i].Template, tfKind.container)
 		if job.Spec.EnableDynamicWorker {
 			variables = []corev1.EnvVar{{Name: configVariable, Value: c.sparse(m.name)}}
 		}
-		put(program, m, container, variables...)
+		replaceEnv(program, m, container, variables...)
 	}
 	return nil
 }

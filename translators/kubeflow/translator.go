@@ -34,7 +34,7 @@ var TFJobs = framework.Translator[*kubeflow.TFJob]{
 	New:         func() *kubeflow.TFJob { return &kubeflow.TFJob{} },
 	Compile:     CompileTFJob,
 	Mirror: func(job *kubeflow.TFJob, s v1beta1.GenericJobStatus) {
-		tensorflow.mirror(job, job.Spec.TFReplicaSpecs, cleans(&job.Spec.RunPolicy, &job.Spec.InlineRunPolicy), &job.Status, s)
+		tfKind.mirror(job, job.Spec.TFReplicaSpecs, cleansUp(&job.Spec.RunPolicy, &job.Spec.InlineRunPolicy), &job.Status, s)
 	},
 	Phase:          func(job *kubeflow.TFJob) v1beta1.JobPhase { return phaseOf(&job.Status) },
 	CompletionTime: func(job *kubeflow.TFJob) *metav1.Time { return job.Status.CompletionTime },
@@ -48,7 +48,7 @@ var PyTorchJobs = framework.Translator[*kubeflow.PyTorchJob]{
 	New:         func() *kubeflow.PyTorchJob { return &kubeflow.PyTorchJob{} },
 	Compile:     CompilePyTorchJob,
 	Mirror: func(job *kubeflow.PyTorchJob, s v1beta1.GenericJobStatus) {
-		pytorch.mirror(job, job.Spec.PyTorchReplicaSpecs, cleans(&job.Spec.RunPolicy, &job.Spec.InlineRunPolicy), &job.Status, s)
+		pytorchKind.mirror(job, job.Spec.PyTorchReplicaSpecs, cleansUp(&job.Spec.RunPolicy, &job.Spec.InlineRunPolicy), &job.Status, s)
 	},
 	Phase:          func(job *kubeflow.PyTorchJob) v1beta1.JobPhase { return phaseOf(&job.Status) },
 	CompletionTime: func(job *kubeflow.PyTorchJob) *metav1.Time { return job.Status.CompletionTime },
@@ -58,22 +58,22 @@ var PyTorchJobs = framework.Translator[*kubeflow.PyTorchJob]{
 }
 
 // XGBoostJobs serves XGBoostJobs.
-var XGBoostJobs = serve(kubeflow.AddToScheme, func() *kubeflow.XGBoostJob { return &kubeflow.XGBoostJob{} }, CompileXGBoostJob, &xgboost,
+var XGBoostJobs = serve(kubeflow.AddToScheme, func() *kubeflow.XGBoostJob { return &kubeflow.XGBoostJob{} }, CompileXGBoostJob, &xgboostKind,
 	func(job *kubeflow.XGBoostJob) kubeflow.CleanPodPolicy { return job.Spec.RunPolicy.CleanPodPolicy })
 
 // PaddleJobs serves PaddleJobs.
-var PaddleJobs = autoscaled(serve(kubeflow.AddToScheme, func() *kubeflow.PaddleJob { return &kubeflow.PaddleJob{} }, CompilePaddleJob, &paddle,
+var PaddleJobs = autoscaled(serve(kubeflow.AddToScheme, func() *kubeflow.PaddleJob { return &kubeflow.PaddleJob{} }, CompilePaddleJob, &paddleKind,
 	func(job *kubeflow.PaddleJob) kubeflow.CleanPodPolicy { return job.Spec.RunPolicy.CleanPodPolicy }))
 
 // JAXJobs serves JAXJobs.
-var JAXJobs = serve(kubeflow.AddToScheme, func() *kubeflow.JAXJob { return &kubeflow.JAXJob{} }, CompileJAXJob, &jax,
+var JAXJobs = serve(kubeflow.AddToScheme, func() *kubeflow.JAXJob { return &kubeflow.JAXJob{} }, CompileJAXJob, &jaxKind,
 	func(job *kubeflow.JAXJob) kubeflow.CleanPodPolicy { return job.Spec.RunPolicy.CleanPodPolicy })
 
 // MPIJobs serves MPIJobs, whose pods mount the key pair of their namespace.
-var MPIJobs = serveMPIJobs(CompileMPIJob, &mpi)
+var MPIJobs = serveMPIJobs(CompileMPIJob, &mpiKind)
 
 // MPIJobsWithKeys serves MPIJobs, and asks for a key pair for each.
-var MPIJobsWithKeys = serveMPIJobs(compileWithKeys, withoutNeeds(mpi))
+var MPIJobsWithKeys = serveMPIJobs(compileWithKeys, withoutNeeds(mpiKind))
 
 func serveMPIJobs(compile func(*v2beta1.MPIJob) (framework.Program, error), k *kind) framework.Translator[*v2beta1.MPIJob] {
 	return serve(v2beta1.AddToScheme, func() *v2beta1.MPIJob { return &v2beta1.MPIJob{} }, compile, k,
@@ -96,7 +96,7 @@ func serve[T kubeflow.Job](
 		Compile:     compile,
 		Mirror: func(job T, s v1beta1.GenericJobStatus) {
 			_, specs := job.Replicas()
-			k.mirror(job, specs, cleans(&kubeflow.RunPolicy{}, &kubeflow.InlineRunPolicy{CleanPodPolicy: clean(job)}), job.State(), s)
+			k.mirror(job, specs, cleansUp(&kubeflow.RunPolicy{}, &kubeflow.InlineRunPolicy{CleanPodPolicy: clean(job)}), job.State(), s)
 		},
 		Phase:          func(job T) v1beta1.JobPhase { return phaseOf(job.State()) },
 		CompletionTime: func(job T) *metav1.Time { return job.State().CompletionTime },

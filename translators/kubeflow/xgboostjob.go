@@ -18,7 +18,7 @@ func CompileXGBoostJob(job *kubeflow.XGBoostJob) (framework.Program, error) {
 	if program.Foreign {
 		return program, nil
 	}
-	list, err := xgboost.members(job.Spec.XGBReplicaSpecs)
+	list, err := xgboostKind.members(job.Spec.XGBReplicaSpecs)
 	if err != nil {
 		return program, err
 	}
@@ -30,8 +30,8 @@ func CompileXGBoostJob(job *kubeflow.XGBoostJob) (framework.Program, error) {
 	}
 	program.Spec.SuccessRules = []v1beta1.FinishRule{{master: {firstRank}}}
 	program.Spec.FailureRules = failureRules(list, "")
-	ports := xgboost.add(&program, job.Name, list)
-	putInAll(&program, list, xgboostEnv(list, ports)...)
+	ports := xgboostKind.addReplicas(&program, job.Name, list)
+	replaceEnvInAll(&program, list, xgboostEnv(list, ports)...)
 	return program, nil
 }
 
@@ -39,7 +39,7 @@ func CompileXGBoostJob(job *kubeflow.XGBoostJob) (framework.Program, error) {
 func xgboostEnv(list []member, ports map[string]int32) []corev1.EnvVar {
 	out := []corev1.EnvVar{
 		{Name: "MASTER_PORT", Value: strconv.Itoa(int(ports[master]))},
-		{Name: "MASTER_ADDR", Value: variableHost(master, "0")},
+		{Name: "MASTER_ADDR", Value: framework.HostVariable(master, "0")},
 		{Name: "WORLD_SIZE", Value: "$(replicas[*])"},
 		{Name: "RANK", Value: "$(index)"},
 		unbuffered,

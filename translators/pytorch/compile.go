@@ -2,8 +2,6 @@ package pytorch
 
 import (
 	"fmt"
-	"slices"
-	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -35,27 +33,14 @@ func Compile(job *v1beta1.PyTorchTrainingJob) (framework.Program, error) {
 		return program, fmt.Errorf("spec.replicaSpecs is empty: give at least one replica spec")
 	}
 	c := &compilation{program: &program, job: job, store: hasStore(job)}
+	// In this order: the finish rules come with a default for the restart scope, the user's run policy may replace it, and agents meet by what it is then.
 	c.setFinishRules()
 	framework.ApplyRunPolicy(&program.Spec, job.Spec.RunPolicy)
-	c.together = program.Spec.RestartScope == v1beta1.RestartScopeJob && !job.Spec.Elastic.IsOn()
-	c.static = c.together && isStatic(job)
+	c.replacesAll = program.Spec.RestartScope == v1beta1.RestartScopeJob && !job.Spec.Elastic.IsOn()
+	c.givesRanks = c.replacesAll && ranksCanBeGiven(job)
 	program.TTLSecondsAfterFinished = job.Spec.RunPolicy.TimeToLive()
-
-	counts := replicaCounts(job)
-	for i := range job.Spec.ReplicaSpecs {
-		r := &job.Spec.ReplicaSpecs[i]
-		spec := v1beta1.ReplicaSpec{
-			Type:          r.Type,
-			Replicas:      ptr.To(counts[i]),
-			RestartPolicy: framework.RestartPolicy(r.RestartPolicy),
-			Template:      *r.Template.DeepCopy(),
-		}
-		if len(spec.Template.Spec.Containers) == 0 {
-			return program, fmt.Errorf("spec.replicaSpecs[%s].template.spec.containers is empty: what shall the replicas run?", r.Type)
-		}
-		program.WarnOfHostName(fmt.Sprintf("spec.replicaSpecs[%s]", r.Type), &spec.Template)
-		framework.SetMainContainer(&spec.Template, trainer(&spec.Template).Name)
-		program.Spec.ReplicaSpecs = append(program.Spec.ReplicaSpecs, spec)
+	if err := c.addReplicas(); err != nil {
+		return program, err
 	}
 	if t := job.Spec.TorchrunConfig; t != nil && t.MinNodes != nil {
 		program.Warnings = append(program.Warnings, framework.Warning{Reason: v1beta1.ReasonFieldIgnored, Message: fmt.Sprintf(
@@ -75,28 +60,50 @@ func Compile(job *v1beta1.PyTorchTrainingJob) (framework.Program, error) {
 
 // compilation is what the parts of Compile share.
 type compilation struct {
-	program  *framework.Program
-	job      *v1beta1.PyTorchTrainingJob
-	store    bool   // the agents meet at a store; see hasStore
-	scripts  string // the ConfigMap with the programs of agents and store; "" without a store
-	together bool   // a restart replaces all replicas, so all are in the same attempt
-	static   bool   // the operator gives the agents their ranks, and a restart replaces all; see isStatic
-	port     int32  // the port at which the replicas meet
+	program     *framework.Program
+	job         *v1beta1.PyTorchTrainingJob
+	store       bool   // the agents meet at a store; see hasStore
+	scripts     string // the ConfigMap with the programs of agents and store; "" without a store
+	replacesAll bool   // a restart replaces all replicas, so all are in the same attempt
+	givesRanks  bool   // the operator gives the agents their ranks; see ranksCanBeGiven
+	port        int32  // the port at which the replicas meet
+}
+
+// addReplicas adds the replicas of each type, as the user wrote them.
+func (p *compilation) addReplicas() error {
+	counts := replicaCounts(p.job)
+	for i := range p.job.Spec.ReplicaSpecs {
+		r := &p.job.Spec.ReplicaSpecs[i]
+		spec := v1beta1.ReplicaSpec{
+			Type:          r.Type,
+			Replicas:      ptr.To(counts[i]),
+			RestartPolicy: framework.RestartPolicy(r.RestartPolicy),
+			Template:      *r.Template.DeepCopy(),
+		}
+		if len(spec.Template.Spec.Containers) == 0 {
+			return fmt.Errorf("spec.replicaSpecs[%s].template.spec.containers is empty: what shall the replicas run?", r.Type)
+		}
+		p.program.WarnOfHostName(fmt.Sprintf("spec.replicaSpecs[%s]", r.Type), &spec.Template)
+		framework.SetMainContainer(&spec.Template, trainer(&spec.Template).Name)
+		p.program.Spec.ReplicaSpecs = append(p.program.Spec.ReplicaSpecs, spec)
+	}
+	return nil
 }
 
 // connect sets all by which the replicas find each other: the port, the Service, the environment and the store.
 func (p *compilation) connect() error {
-	declares := trainer(&p.program.Spec.ReplicaSpecs[0].Template)
-	if p.store && firstOnHost(p.job) { // do not declare the port: each node would take only one such pod, and it is the store that serves
-		declares = declares.DeepCopy()
+	master := trainer(&p.program.Spec.ReplicaSpecs[0].Template)
+	if p.store && firstOnHost(p.job) { // declare the port in a copy alone: each node would take only one such pod, and it is the store that serves
+		master = master.DeepCopy()
 	}
-	p.port = framework.EnsurePort(declares, portName, portNumber)
-	p.program.Spec.Service = &v1beta1.ServiceOption{Ports: []corev1.ServicePort{{Name: portName, Port: p.port, Protocol: corev1.ProtocolTCP}}}
+	p.port = framework.EnsurePort(master, portName, portNumber)
+	p.program.Spec.Service = &v1beta1.ServiceOption{}
+	framework.AddServicePort(p.program.Spec.Service, portName, p.port)
 	if !p.store {
-		return p.configure()
+		return p.setTrainers()
 	}
 	p.program.Data, p.scripts = scripts, framework.ConfigMapName(p.job.Name, scripts)
-	if err := p.configure(); err != nil {
+	if err := p.setTrainers(); err != nil {
 		return err
 	}
 	return p.addStore()
@@ -142,72 +149,6 @@ func trainer(t *corev1.PodTemplateSpec) *corev1.Container {
 		return c
 	}
 	return &t.Spec.Containers[0]
-}
-
-// configure sets command and environment of the training containers.
-func (p *compilation) configure() error {
-	program, job := p.program, p.job
-	variables := environment(program, job, p.port)
-	for i := range program.Spec.ReplicaSpecs {
-		spec := &program.Spec.ReplicaSpecs[i]
-		c := trainer(&spec.Template)
-		if job.Spec.TorchrunConfig.IsOn() {
-			if err := p.torchrun(spec, c); err != nil {
-				return fmt.Errorf("spec.%w", err)
-			}
-			framework.PutEnvFirst(c, framework.RunVariables(p.together)...)
-			if spec.Template.Spec.HostNetwork {
-				framework.PutEnvFirst(c, localAddress(job.Name, spec.Type))
-			}
-		}
-		for _, v := range variables {
-			if framework.SetsEnv(c, v.Name) && !slices.Contains(preferences, v.Name) {
-				program.Warnings = append(program.Warnings, framework.Warning{Reason: "OwnEnvironment", Message: fmt.Sprintf(
-					"spec.replicaSpecs[%s].template: container %s sets %s itself, so the operator does not: remove it, unless you mean to.",
-					spec.Type, c.Name, v.Name)})
-			}
-		}
-		framework.PutEnvFirst(c, variables...)
-		if p.store {
-			p.useRendezvousStore(c)
-		}
-	}
-	return nil
-}
-
-// localAddress returns torchrun's --local_addr, by which the others find the processes of a replica: its short host name. By itself torchrun takes
-// the host's name, on the network of a node that of the node, which is in no DNS. The node's address would not do: c10d knows an agent by
-// address and process ID. In two pods of one node both can be the same, and c10d would wait for ever.
-func localAddress(job, replicaType string) corev1.EnvVar {
-	return corev1.EnvVar{Name: "PET_LOCAL_ADDR", Value: job + "-" + replicaType + "-$(rank)"}
-}
-
-// unsharedStore makes torchrun open a new store for each round of an elastic job. PyTorch 2.4 and newer share the store of the first round. Replicas
-// that come later never find it: they wait until all give up.
-const unsharedStore = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE"
-
-// preferences are variables that a user may set to other values without a warning.
-var preferences = []string{"PYTHONUNBUFFERED", unsharedStore}
-
-// environment returns the variables of every training container.
-func environment(program *framework.Program, job *v1beta1.PyTorchTrainingJob, port int32) []corev1.EnvVar {
-	variables := []corev1.EnvVar{
-		{Name: "MASTER_ADDR", Value: "$(service." + job.Spec.ReplicaSpecs[0].Type + "[0].host)"},
-		{Name: "MASTER_PORT", Value: strconv.Itoa(int(port))},
-		{Name: "PYTHONUNBUFFERED", Value: "1"},
-	}
-	switch {
-	case job.Spec.Elastic.IsOn():
-		return append(variables, corev1.EnvVar{Name: unsharedStore, Value: "1"})
-	case job.Spec.TorchrunConfig.IsOn():
-		return variables
-	}
-	worldSize := int32(0)
-	for i := range program.Spec.ReplicaSpecs {
-		worldSize += *program.Spec.ReplicaSpecs[i].Replicas
-	}
-	return append(variables,
-		corev1.EnvVar{Name: "RANK", Value: "$(index)"}, corev1.EnvVar{Name: "WORLD_SIZE", Value: strconv.Itoa(int(worldSize))})
 }
 
 // scheduler returns the job's scheduler. An elastic job can start with its smallest number of replicas.

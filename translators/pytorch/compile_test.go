@@ -52,9 +52,9 @@ func TestOptionsThatTheUserGives(t *testing.T) {
 		"--rdzv_endpoint=a:1": "rdzv_endpoint", "--rdzv-endpoint=a:1": "rdzv_endpoint", "--nnodes": "nnodes",
 		"--nproc": "nproc_per_node", "--max-restarts": "max_restarts", "--ro": "role", "--r": "r", "--unknown=1": "unknown",
 	} {
-		require.Equal(t, map[string]string{want: text}, given([]string{text}), text)
+		require.Equal(t, map[string]string{want: text}, optionsIn([]string{text}), text)
 	}
-	require.Empty(t, given([]string{"value", "-m", "-1"}))
+	require.Empty(t, optionsIn([]string{"value", "-m", "-1"}))
 }
 
 func TestProcesses(t *testing.T) {

@@ -2,29 +2,11 @@ package pytorch
 
 import (
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/genericjob/genericjob/translators/framework"
 )
-
-// takeConf returns the value of --rdzv_conf, and the other options. If it is given more than once, the last counts.
-func takeConf(extra []string) (conf string, rest []string) {
-	for i := 0; i < len(extra); i++ {
-		if _, ok := given(extra[i : i+1])["rdzv_conf"]; !ok {
-			rest = append(rest, extra[i])
-			continue
-		}
-		_, value, joined := strings.Cut(extra[i], "=")
-		if !joined && i+1 < len(extra) {
-			i++
-			value = extra[i]
-		}
-		conf = value
-	}
-	return conf, rest
-}
 
 // confVariable is torchrun's environment variable for --rdzv_conf.
 const confVariable = "PET_RDZV_CONF"
@@ -49,7 +31,7 @@ func (p *compilation) conf() []string {
 	if p.store {
 		conf = append(conf, "is_host=0")
 	}
-	if p.static {
+	if p.givesRanks {
 		return append(conf, framework.StaticRendezvousConf())
 	}
 	return append(conf, framework.RendezvousConf(p.job.Spec.Elastic.IsOn())...)

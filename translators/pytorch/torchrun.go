@@ -2,7 +2,6 @@ package pytorch
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -19,8 +18,8 @@ type option struct {
 	field       string // the field of the spec, if the user has set it there
 }
 
-// torchrun makes torchrun the command of a training container. Errors begin with a field of the spec.
-func (p *compilation) torchrun(spec *v1beta1.ReplicaSpec, c *corev1.Container) error {
+// setTorchrun makes torchrun the command of a training container. Errors begin with a field of the spec.
+func (p *compilation) setTorchrun(spec *v1beta1.ReplicaSpec, c *corev1.Container) error {
 	program, job := p.program, p.job
 	where := fmt.Sprintf("replicaSpecs[%s].template: container %s", spec.Type, c.Name)
 	switch {
@@ -33,8 +32,8 @@ func (p *compilation) torchrun(spec *v1beta1.ReplicaSpec, c *corev1.Container) e
 	if err != nil {
 		return err
 	}
-	conf, extra := takeConf(job.Spec.TorchrunConfig.ExtraOptions)
-	own := given(extra)
+	conf, extra := takeOutConf(job.Spec.TorchrunConfig.ExtraOptions)
+	own := optionsIn(extra)
 	command := []string{"torchrun"}
 	for _, o := range list {
 		theirs, ok := own[o.name]
@@ -91,7 +90,7 @@ func (p *compilation) options(spec *v1beta1.ReplicaSpec, c *corev1.Container) ([
 		return nil, err
 	}
 	list = append(list, rendezvous...)
-	list = append(list, option{name: "rdzv_id", value: framework.RunID(p.together)})
+	list = append(list, option{name: "rdzv_id", value: framework.RendezvousID(p.replacesAll)})
 	if t.MaxRestarts != nil {
 		list = append(list, option{"max_restarts", strconv.Itoa(int(*t.MaxRestarts)), "torchrunConfig.maxRestarts"})
 	} else if job.Spec.Elastic.IsOn() {
@@ -107,7 +106,7 @@ func (p *compilation) rendezvousOptions() (list []option, err error) {
 	switch {
 	case t.RdzvBackend != "":
 		backend.value, backend.field = t.RdzvBackend, "torchrunConfig.rdzvBackend"
-	case p.static:
+	case p.givesRanks:
 		backend.value = static
 		list = append(list, option{name: "node_rank", value: "$(index)"})
 	}
@@ -118,7 +117,7 @@ func (p *compilation) rendezvousOptions() (list []option, err error) {
 	case t.RdzvBackend == "" || t.RdzvBackend == c10d:
 		// Replica 0 serves. It knows that by its rank, or else because the host name is its own.
 		return append(list, option{name: "rdzv_endpoint", value: "$(MASTER_ADDR):$(MASTER_PORT)"}), nil
-	case !anyGiven(t, "rdzv_endpoint"):
+	case !setsOption(t, "rdzv_endpoint"):
 		return nil, fmt.Errorf("torchrunConfig.rdzvBackend is %s, which the operator does not run: add its address to extraOptions, as --rdzv_endpoint=<host>:<port>, or use c10d", backend.value)
 	}
 	return list, nil
@@ -140,37 +139,4 @@ func processes(asked, replicaType string, c *corev1.Container) (string, error) {
 		return "", fmt.Errorf("torchrunConfig.procPerNode is gpu, but container %s of replicaSpecs[%s] has no limit of nvidia.com/gpu, amd.com/gpu or another <domain>.com/gpu: set one, or set procPerNode to a number", c.Name, replicaType)
 	}
 	return strconv.FormatInt(total, 10), nil
-}
-
-// known are options of torchrun by their full names. given needs them to resolve abbreviations.
-var known = []string{
-	"nnodes", "nproc_per_node", "rdzv_backend", "rdzv_endpoint", "rdzv_id", "rdzv_conf", "max_restarts", "role",
-	"monitor_interval", "master_addr", "master_port", "module", "redirects", "run_path", "log_dir", "local_addr",
-	"local_ranks_filter", "logs_specs", "no_python", "node_rank", "start_method", "standalone", "tee", "event_log_handler",
-	"numa_binding", "signals_to_handle", "virtual_local_rank", "duplicate_stdout_filters", "duplicate_stderr_filters",
-}
-
-// given returns the options that the user gives, as they are written, by their full name with underscores. torchrun takes a hyphen for an underscore,
-// and any prefix of a name that no other option has.
-func given(extra []string) map[string]string {
-	found := map[string]string{}
-	for _, text := range extra {
-		name, isLong := strings.CutPrefix(text, "--")
-		if !isLong {
-			continue
-		}
-		name, _, _ = strings.Cut(name, "=")
-		name = strings.ReplaceAll(name, "-", "_")
-		var full []string
-		for _, k := range known {
-			if strings.HasPrefix(k, name) {
-				full = append(full, k)
-			}
-		}
-		if len(full) == 1 && name != "" && !slices.Contains(known, name) {
-			name = full[0]
-		}
-		found[name] = text
-	}
-	return found
 }

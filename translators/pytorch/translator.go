@@ -16,15 +16,15 @@ var Translator = framework.Translator[*v1beta1.PyTorchTrainingJob]{
 	Compile:        Compile,
 	Mirror:         mirror,
 	Phase:          func(job *v1beta1.PyTorchTrainingJob) v1beta1.JobPhase { return job.Status.Phase },
-	Default:        setExpected,
+	Default:        fillInExpected,
 	CompletionTime: func(job *v1beta1.PyTorchTrainingJob) *metav1.Time { return job.Status.CompletionTime },
 	MirrorTensorBoard: func(job *v1beta1.PyTorchTrainingJob, s *v1beta1.DependentStatus) {
 		job.Status.TensorBoard = s
 	},
 }
 
-// setExpected fills in how many replicas an elastic job is to have. Without it the scale subresource cannot be read.
-func setExpected(job *v1beta1.PyTorchTrainingJob) func(*v1beta1.PyTorchTrainingJob) {
+// fillInExpected fills in how many replicas an elastic job is to have. Without it the scale subresource cannot be read.
+func fillInExpected(job *v1beta1.PyTorchTrainingJob) func(*v1beta1.PyTorchTrainingJob) {
 	if e := job.Spec.Elastic; !e.IsOn() || e.ExpectedReplicas != nil {
 		return nil
 	}

@@ -2,13 +2,13 @@ package tensorflow
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/translators/framework"
 )
 
 const (
@@ -30,58 +30,41 @@ const (
 // cluster is the TensorFlow cluster of a job. TFJobs need another one: see package kubeflow.
 type cluster struct {
 	job   string
-	tasks []tasks // in the order of TF_CONFIG
+	tasks []tasks // of each type, in the order of TF_CONFIG; without evaluators
 	total int     // the number of replicas, with evaluators
-	ports []int32 // the ports in use, each once
 }
 
 // tasks are the replicas of one type.
 type tasks struct {
-	kind string
-	n    int
-	port int32
+	replicaType string
+	replicas    int
+	port        int32
 }
 
 // add adds the replicas of a type. Evaluators are no part of the cluster, as TensorFlow demands: the others neither wait for them nor talk to them.
 func (c *cluster) add(spec v1beta1.ReplicaSpec, port int32) {
 	n := int(*spec.Replicas)
 	c.total += n
-	if !slices.Contains(c.ports, port) {
-		c.ports = append(c.ports, port)
-	}
 	if spec.Type != string(v1beta1.TensorFlowEvaluator) {
-		c.tasks = append(c.tasks, tasks{kind: spec.Type, n: n, port: port})
+		c.tasks = append(c.tasks, tasks{replicaType: spec.Type, replicas: n, port: port})
 	}
 }
 
 func (c *cluster) isLarge() bool {
 	hosts := 0
 	for _, t := range c.tasks {
-		hosts += t.n
+		hosts += t.replicas
 	}
 	return hosts > inlineHosts
 }
 
-// servicePorts returns the ports of the job's Service. The first is called portName.
-func (c *cluster) servicePorts() []corev1.ServicePort {
-	var ports []corev1.ServicePort
-	for i, number := range c.ports {
-		name := portName
-		if i > 0 {
-			name += "-" + strconv.Itoa(int(number))
-		}
-		ports = append(ports, corev1.ServicePort{Name: name, Port: number, Protocol: corev1.ProtocolTCP})
-	}
-	return ports
-}
-
-// text returns the cluster as JSON. The function host returns each host.
-func (c *cluster) text(host func(job, kind string, rank int) string) string {
+// json returns the cluster as JSON. The function host returns each host.
+func (c *cluster) json(host func(job, replicaType string, rank int) string) string {
 	var b strings.Builder
 	for i, t := range c.tasks {
-		b.WriteString(separator(i, "{") + `"` + t.kind + `":`)
-		for rank := range t.n {
-			b.WriteString(separator(rank, "[") + `"` + host(c.job, t.kind, rank) + ":" + strconv.Itoa(int(t.port)) + `"`)
+		b.WriteString(separator(i, "{") + `"` + t.replicaType + `":`)
+		for rank := range t.replicas {
+			b.WriteString(separator(rank, "[") + `"` + host(c.job, t.replicaType, rank) + ":" + strconv.Itoa(int(t.port)) + `"`)
 		}
 		b.WriteByte(']')
 	}
@@ -96,12 +79,12 @@ func separator(i int, opening string) string {
 }
 
 // variableHost returns the variable of the GenericJob that stands for a host.
-func variableHost(_, kind string, rank int) string {
-	return "$(service." + kind + "[" + strconv.Itoa(rank) + "].host)"
+func variableHost(_, replicaType string, rank int) string {
+	return framework.HostVariable(replicaType, strconv.Itoa(rank))
 }
 
-// configOf returns TF_CONFIG for a cluster, with the task as variables.
-func configOf(cluster string) string {
+// tfConfig returns TF_CONFIG for a cluster, with the task as variables.
+func tfConfig(cluster string) string {
 	return `{"cluster":` + cluster + `,"task":{"type":"$(type)","index":$(rank)}}`
 }
 
@@ -110,13 +93,24 @@ func (c *cluster) data() map[string]string {
 	if !c.isLarge() {
 		return nil
 	}
-	return map[string]string{clusterKey: c.text(v1beta1.HostName)}
+	return map[string]string{clusterKey: c.json(v1beta1.HostName)}
+}
+
+// environment returns the variables of the training containers. Data is the content of the ConfigMap.
+func (c *cluster) environment(data map[string]string) []corev1.EnvVar {
+	if data == nil {
+		return []corev1.EnvVar{{Name: configVariable, Value: tfConfig(c.json(variableHost))}}
+	}
+	return []corev1.EnvVar{
+		framework.DataVariable(clusterVariable, framework.ConfigMapName(c.job, data), clusterKey),
+		{Name: configVariable, Value: tfConfig("$(" + clusterVariable + ")")},
+	}
 }
 
 // tooLong says that the cluster is too large for one environment variable; "" if it is not.
 func (c *cluster) tooLong() string {
 	const task = `{"cluster":,"task":{"type":"evaluator","index":9999}}`
-	length := len(configVariable) + len("=") + len(c.text(v1beta1.HostName)) + len(task) + 1
+	length := len(configVariable) + len("=") + len(c.json(v1beta1.HostName)) + len(task) + 1
 	if length <= maxString {
 		return ""
 	}

@@ -21,7 +21,7 @@ func clusterOf(job string, n int) *cluster {
 // longest is the length of the environment string that execve gets, with the final zero byte. It is that of the task
 // with the longest name that a job can have.
 func longest(c *cluster) int {
-	text := configOf(c.text(v1beta1.HostName))
+	text := tfConfig(c.json(v1beta1.HostName))
 	text = strings.NewReplacer("$(type)", "evaluator", "$(rank)", "9999").Replace(text)
 	return len(configVariable+"="+text) + 1
 }

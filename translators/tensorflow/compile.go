@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
@@ -37,23 +35,24 @@ func Compile(job *v1beta1.TensorFlowTrainingJob) (framework.Program, error) {
 	if err != nil {
 		return program, err
 	}
-	decide(&program.Spec, job, master)
+	setFinishRules(&program.Spec, job, master)
 	framework.ApplyRunPolicy(&program.Spec, job.Spec.RunPolicy)
 	program.TTLSecondsAfterFinished = job.Spec.RunPolicy.TimeToLive()
 
-	cluster := &cluster{job: job.Name}
+	c, service := &cluster{job: job.Name}, &v1beta1.ServiceOption{}
 	for i := range job.Spec.ReplicaSpecs {
-		if err := check(job.Spec.ReplicaSpecs[:i], &job.Spec.ReplicaSpecs[i]); err != nil {
+		if err := checkReplicaSpec(job.Spec.ReplicaSpecs[:i], &job.Spec.ReplicaSpecs[i]); err != nil {
 			return program, err
 		}
-		spec := replicas(&job.Spec.ReplicaSpecs[i])
+		spec := replicaSpec(&job.Spec.ReplicaSpecs[i])
 		program.WarnOfHostName(fmt.Sprintf("spec.replicaSpecs[%s]", spec.Type), &spec.Template)
-		c := framework.FindContainer(&spec.Template, containerName)
-		cluster.add(spec, framework.EnsurePort(c, portName, portNumber))
+		port := framework.EnsurePort(framework.FindContainer(&spec.Template, containerName), portName, portNumber)
+		framework.AddServicePort(service, portName, port)
+		c.add(spec, port)
 		program.Spec.ReplicaSpecs = append(program.Spec.ReplicaSpecs, spec)
 	}
-	program.Spec.Service = &v1beta1.ServiceOption{Ports: cluster.servicePorts()}
-	if err := configure(&program, cluster); err != nil {
+	program.Spec.Service = service
+	if err := setTFConfig(&program, c); err != nil {
 		return program, err
 	}
 	if board := job.Spec.TensorBoardSpec; board != nil {
@@ -65,10 +64,10 @@ func Compile(job *v1beta1.TensorFlowTrainingJob) (framework.Program, error) {
 	return program, nil
 }
 
-// decide sets what ends the job, and what a restart replaces by default. The job succeeds when its master does. With parameter servers, workers may
+// setFinishRules sets what ends the job, and what a restart replaces by default. The job succeeds when its master does. With parameter servers, workers may
 // come and go, and only the failure of the master fails the job. Without them the replicas train in step: if one is lost, the others wait for it for
 // ever.
-func decide(spec *v1beta1.GenericJobSpec, job *v1beta1.TensorFlowTrainingJob, master v1beta1.TensorFlowReplicaType) {
+func setFinishRules(spec *v1beta1.GenericJobSpec, job *v1beta1.TensorFlowTrainingJob, master v1beta1.TensorFlowReplicaType) {
 	rule := v1beta1.FinishRule{string(master): {intstr.FromInt32(0)}}
 	spec.SuccessRules = []v1beta1.FinishRule{rule}
 	if slices.ContainsFunc(job.Spec.ReplicaSpecs, isOf(v1beta1.TensorFlowParameterServer)) {
@@ -98,8 +97,8 @@ func masterOf(job *v1beta1.TensorFlowTrainingJob) (v1beta1.TensorFlowReplicaType
 	return "", fmt.Errorf("spec.replicaSpecs: none is of type chief or worker: add one; the job succeeds when the chief, or else worker 0, does")
 }
 
-// check returns what is wrong with a replica spec. The CRD refuses most of it already.
-func check(before []v1beta1.TensorFlowReplicaSpec, r *v1beta1.TensorFlowReplicaSpec) error {
+// checkReplicaSpec returns what is wrong with a replica spec. The CRD refuses most of it already.
+func checkReplicaSpec(before []v1beta1.TensorFlowReplicaSpec, r *v1beta1.TensorFlowReplicaSpec) error {
 	field, n := fmt.Sprintf("spec.replicaSpecs[%s]", r.Type), ptr.Deref(r.Replicas, 1)
 	switch {
 	case slices.ContainsFunc(before, func(b v1beta1.TensorFlowReplicaSpec) bool { return b.Type == r.Type }):
@@ -108,19 +107,12 @@ func check(before []v1beta1.TensorFlowReplicaSpec, r *v1beta1.TensorFlowReplicaS
 		return fmt.Errorf("%s.replicas is %d: want a number from 1 to %d", field, n, maxReplicas)
 	case n > 1 && r.Type == v1beta1.TensorFlowChief:
 		return fmt.Errorf("%s.replicas is %d: a job has at most one chief; use type worker for the others", field, n)
-	case framework.FindContainer(&r.Template, containerName) == nil:
-		var names []string
-		for _, c := range r.Template.Spec.Containers {
-			names = append(names, c.Name)
-		}
-		return fmt.Errorf("%s.template.spec.containers must have one named %q, the one that trains, but has [%s]: rename the one that trains",
-			field, containerName, strings.Join(names, ", "))
 	}
-	return nil
+	return framework.RequireContainer(field, &r.Template, containerName)
 }
 
-// replicas returns the replica spec of the GenericJob, with all defaults.
-func replicas(r *v1beta1.TensorFlowReplicaSpec) v1beta1.ReplicaSpec {
+// replicaSpec returns the replica spec of the GenericJob, with all defaults.
+func replicaSpec(r *v1beta1.TensorFlowReplicaSpec) v1beta1.ReplicaSpec {
 	spec := v1beta1.ReplicaSpec{
 		Type:          string(r.Type),
 		Replicas:      ptr.To(ptr.Deref(r.Replicas, 1)),
@@ -131,8 +123,8 @@ func replicas(r *v1beta1.TensorFlowReplicaSpec) v1beta1.ReplicaSpec {
 	return spec
 }
 
-// configure sets TF_CONFIG in all replicas. A job of one replica gets none: TensorFlow then trains by itself.
-func configure(program *framework.Program, c *cluster) error {
+// setTFConfig sets TF_CONFIG in all replicas. A job of one replica gets none: TensorFlow then trains by itself.
+func setTFConfig(program *framework.Program, c *cluster) error {
 	if c.total == 1 {
 		return nil
 	}
@@ -157,15 +149,4 @@ func configure(program *framework.Program, c *cluster) error {
 		framework.PutEnvFirst(container, variables...)
 	}
 	return nil
-}
-
-// environment returns the variables of the training containers. Data is the content of the ConfigMap.
-func (c *cluster) environment(data map[string]string) []corev1.EnvVar {
-	if data == nil {
-		return []corev1.EnvVar{{Name: configVariable, Value: configOf(c.text(variableHost))}}
-	}
-	return []corev1.EnvVar{
-		framework.DataVariable(clusterVariable, framework.ConfigMapName(c.job, data), clusterKey),
-		{Name: configVariable, Value: configOf("$(" + clusterVariable + ")")},
-	}
 }

@@ -65,8 +65,8 @@ type AvoidedNode struct {
 	Failures int32 `json:"failures,omitempty"`
 	// since is when it was first avoided.
 	Since metav1.Time `json:"since"`
-	// until is when it is no longer avoided, unless there are more failures. A lost node has none, and is avoided until it is Ready again, unless failures count for it, too. Nor has
-	// one with a condition, which is avoided as long as it has that.
+	// until is when it is no longer avoided. More failures move it. A node without until is avoided as long as its trouble lasts: a lost node until it
+	// is Ready again, a node with a condition as long as it has that. A lost node has one, too, once enough failures count for it.
 	// +optional
 	Until *metav1.Time `json:"until,omitempty"`
 }

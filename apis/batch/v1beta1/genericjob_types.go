@@ -143,9 +143,9 @@ type GenericJobSpec struct {
 	// the operator replaces the pod as Recreate does. Immutable while the job runs. Extension.
 	// +optional
 	RestartStrategy RestartStrategy `json:"restartStrategy,omitempty"`
-	// inPlaceLimit is how often in a row a replica is restarted in place before its pod is replaced. All its lives in that row are shorter than ten
-	// minutes. With restartScope Job all members count together: the pod that failed last is replaced; if that does not help, all pods are. Failures
-	// count, and disruptions do not. Default 3. Extension.
+	// inPlaceLimit is how many failures in a row restart a replica in place. The next one has its pod replaced. A life of ten minutes ends the row, and
+	// disruptions do not count. With restartScope Job all members share one row: after it the pod that failed last is replaced, and if that does not
+	// help, all pods are. Default 3. Extension.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
 	// +optional

@@ -114,8 +114,8 @@ class Job:
         if follow:
             self._patient(Patience())._follow_logs(out, tail, rank)
             return
-        types, found = self._pods()
-        if job := self._generic_job():
+        job, types, found = self._pods()
+        if job is not None:
             pods.check(_replicas(job), rank)
         Printer(self._api, out, tail).print(pods.chosen(found, types, rank))
 
@@ -202,27 +202,31 @@ class Job:
 
     def _generic_job(self) -> Object | None:
         """The GenericJob that runs the job; None as long as there is none."""
+        return self._both()[1]
+
+    def _both(self) -> tuple[Object, Object | None]:
+        """The job, and the GenericJob that runs it, which may be the job itself; None as long as there is none."""
         job = self.manifest()
         if self.kind == "GenericJob":
-            return job
+            return job, job
         try:
             owned = self._api.call("GET", self._api.jobs("GenericJob", self.name))
         except NotFound:
-            return None
+            return job, None
         owners = owned["metadata"].get("ownerReferences", [])
-        return owned if any(o["uid"] == self.uid and o.get("controller") for o in owners) else None
+        return job, owned if any(o["uid"] == self.uid and o.get("controller") for o in owners) else None
 
-    def _pods(self) -> tuple[list[str], list[Object]]:
-        """The replica types of the job, and its pods."""
-        job = self._generic_job()
-        if job is None:
-            return [r["type"] for r in self.manifest()["spec"]["replicaSpecs"]], []
-        found = self._api.call("GET", self._api.pods(), query={"labelSelector": f"{pods.JOB_UID}={job['metadata']['uid']}"})
-        return [r["type"] for r in job["spec"]["replicaSpecs"]], found["items"]
+    def _pods(self) -> tuple[Object | None, list[str], list[Object]]:
+        """The GenericJob that runs the job, the replica types of the job, and its pods, of which there are none without it."""
+        job, generic = self._both()
+        if generic is None:
+            return None, [r["type"] for r in job["spec"]["replicaSpecs"]], []
+        found = self._api.call("GET", self._api.pods(), query={"labelSelector": f"{pods.JOB_UID}={generic['metadata']['uid']}"})
+        return generic, [r["type"] for r in generic["spec"]["replicaSpecs"]], found["items"]
 
     def _warned(self) -> Warned | None:
         """What Kubernetes warned of last about a pod that is being made. Who may not read events is told of none."""
-        pod = pods.being_made(self._pods()[1])
+        pod = pods.being_made(self._pods()[2])
         if pod is None:
             return None
         query = {"fieldSelector": f"involvedObject.uid={pod['metadata']['uid']},type=Warning", "limit": 100}
@@ -259,7 +263,7 @@ class Job:
                 looked = time.monotonic()
                 if self.status().is_over:
                     break
-            printer.follow(pods.chosen(self._pods()[1], types, rank))
+            printer.follow(pods.chosen(self._pods()[2], types, rank))
             printer.finish(self._unended(printer, types, rank))
         finally:
             printer.stop()
@@ -268,7 +272,7 @@ class Job:
         """Waits for the ends of the pods of a job that is over, and returns those that do not end."""
         began = time.monotonic()
         while True:
-            left = printer.unended(pods.chosen(self._pods()[1], types, rank))
+            left = printer.unended(pods.chosen(self._pods()[2], types, rank))
             if not left or time.monotonic() - began > seconds_to_end(left):
                 return left
             time.sleep(1)
@@ -288,7 +292,7 @@ class Job:
         """Its log goes with its pod; what is left then are the last words that the operator has kept, also for who may not read pods."""
         found: list[Object] = []
         with contextlib.suppress(Error):
-            _, found = self._pods()
+            found = self._pods()[2]
         failure, pod = pods.first_failure(found, now.failures, now.first_failure)
         if failure is None:
             return None, ""
