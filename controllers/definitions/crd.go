@@ -146,7 +146,7 @@ func (j *judgement) makeKind(ctx context.Context) error {
 }
 
 const lacksSchemas = "The operator may not create and patch customresourcedefinitions. A cluster admin must apply the CRD of spec.schema, after each edit of that: " +
-	"`kubectl gj translate -d FILE -o yaml` prints it of the definition. Or let the operator do it, which takes a right on all CRDs: the component deploy/framework-schemas, or frameworkSchemas of the chart."
+	"`kubectl gj translate -f FILE -o yaml` prints it of the definition. Or let the operator do it, which takes a right on all CRDs: the component deploy/framework-schemas, or frameworkSchemas of the chart."
 
 // noteAnswer notes what the apiserver says of a CRD that was written. It returns an error that may pass.
 func (j *judgement) noteAnswer(err error) error {
