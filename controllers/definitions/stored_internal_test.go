@@ -20,7 +20,7 @@ import (
 
 var largeKind = schema.GroupVersionKind{Group: "example.com", Version: "v2", Kind: "LargeJob"}
 
-// narrowed is the CRD of a kind whose jobs have a queue, at least one replica, labels that are no two alike, and an even number of slots.
+// narrowed is the CRD of a kind whose jobs have a queue, and at least one replica. No two hosts are alike, and slots come in pairs.
 func narrowed() *apiextensionsv1.CustomResourceDefinition {
 	type props = apiextensionsv1.JSONSchemaProps
 	spec := props{Type: "object", Required: []string{"queue"}, Properties: map[string]props{
