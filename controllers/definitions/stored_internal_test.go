@@ -145,3 +145,10 @@ func TestAnEditWaitsForTheJobsInItsWay(t *testing.T) {
 		require.Equal(t, tc.waits, j.orSooner(askAgain) == askForJobs, name)
 	}
 }
+
+// TestOnlyTheSpecOfAJobCounts: a spec without fields of its own names its values in brackets.
+func TestOnlyTheSpecOfAJobCounts(t *testing.T) {
+	for path, want := range map[string]bool{"spec": true, "spec.a": true, "spec[a]": true, "special": false, "status.spec": false, "": false} {
+		require.Equal(t, want, ofSpec(path), path)
+	}
+}
