@@ -23,7 +23,7 @@
 //	the definition, others of its kind, CRDs of its group   Reconciler (setup.go)
 //	time                                                    Reconciler: no event tells of rights, of jobs that end, or of a filled cache (orSooner)
 //	a job, its GenericJob, a ConfigMap that it owns         training.Reconciler (kinds.go)
-//	a definition that is gone, and each 30 seconds          unserved, which tells the jobs that nobody serves
+//	a kind that is served no more, and each 30 seconds      unserved, which tells the jobs that nobody serves
 //
 // Begin with reconcile.go: the steps from a definition to a served kind. Then read judge.go and crd.go: what is found of a definition. Last comes
 // kinds.go, which starts and stops a cache and a controller for each kind, and filling.go, for a cache that is not filled.

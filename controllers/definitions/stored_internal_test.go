@@ -20,7 +20,7 @@ import (
 
 var largeKind = schema.GroupVersionKind{Group: "example.com", Version: "v2", Kind: "LargeJob"}
 
-// narrowed is the CRD of a kind whose jobs have a queue, at least one replica, labels that are no two alike, and an even number of slots.
+// narrowed is the CRD of a kind whose jobs have a queue, and at least one replica. No two hosts are alike, and slots come in pairs.
 func narrowed() *apiextensionsv1.CustomResourceDefinition {
 	type props = apiextensionsv1.JSONSchemaProps
 	spec := props{Type: "object", Required: []string{"queue"}, Properties: map[string]props{
@@ -143,5 +143,12 @@ func TestAnEditWaitsForTheJobsInItsWay(t *testing.T) {
 		require.Equal(t, tc.waits, j.waitsForJobs, name)
 		require.Equal(t, tc.waits, j.mistakes != nil, name)
 		require.Equal(t, tc.waits, j.orSooner(askAgain) == askForJobs, name)
+	}
+}
+
+// TestOnlyTheSpecOfAJobCounts: a spec without fields of its own names its values in brackets.
+func TestOnlyTheSpecOfAJobCounts(t *testing.T) {
+	for path, want := range map[string]bool{"spec": true, "spec.a": true, "spec[a]": true, "special": false, "status.spec": false, "": false} {
+		require.Equal(t, want, ofSpec(path), path)
 	}
 }
