@@ -59,8 +59,8 @@ func ExampleTranslator() {
 	}
 	job := &ringJob{ObjectMeta: metav1.ObjectMeta{Name: "train"}}
 	job.Spec.ReplicaSpecs = []v1beta1.PyTorchReplicaSpec{{Type: "worker", Replicas: ptr.To[int32](2)}}
-	_, err := ring.Compile(job)
-	fmt.Println(err)
+	_, err := ring.Compile(job) // it has no container
+	fmt.Println(err != nil)
 
 	job.Spec.ReplicaSpecs[0].Template.Spec.Containers = []corev1.Container{{Name: "ring", Image: "ring:1"}}
 	program, err := ring.Compile(job)
@@ -73,7 +73,7 @@ func ExampleTranslator() {
 	ring.Mirror(job, v1beta1.GenericJobStatus{Phase: v1beta1.JobRunning})
 	fmt.Println(ring.Phase(job))
 	// Output:
-	// spec.replicaSpecs[worker].template.spec.containers must have one named "ring", the one that trains, but has []: rename the one that trains
+	// true
 	// <nil> 2 OnFailure 3
 	// RING_RANK $(rank)
 	// RING_FIRST $(service.worker[0].host)

@@ -33,7 +33,7 @@ func Compile(job *v1beta1.PyTorchTrainingJob) (framework.Program, error) {
 		return program, fmt.Errorf("spec.replicaSpecs is empty: give at least one replica spec")
 	}
 	c := &compilation{program: &program, job: job, store: hasStore(job)}
-	// In this order: the finish rules come with a default for the restart scope, the user's run policy may replace it, and agents meet by what it is then.
+	// The order matters. The finish rules come with a default for the restart scope, and the user's run policy may replace it. Agents meet by the result.
 	c.setFinishRules()
 	framework.ApplyRunPolicy(&program.Spec, job.Spec.RunPolicy)
 	c.replacesAll = program.Spec.RestartScope == v1beta1.RestartScopeJob && !job.Spec.Elastic.IsOn()

@@ -9,7 +9,7 @@
 //	elastic, or with maxRestarts, or on host network | a store of its own  | torchrun            | one replica; on host network alone all
 //	a backend or an endpoint of the user's           | what the user says  | torchrun            | as above
 //
-// With restartScope Replica a job of the first row meets at replica 0 by c10d, and torchrun gives the ranks: given ranks are for restarts of all.
+// With restartScope Replica a job of the first row meets at replica 0 by c10d. Then torchrun gives the ranks: given ranks are for restarts of all.
 //
 // The store is a replica of the type rendezvous (store.go). In its job the program agent.py starts torchrun, so that any pod may be lost.
 //

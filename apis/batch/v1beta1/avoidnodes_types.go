@@ -65,8 +65,8 @@ type AvoidedNode struct {
 	Failures int32 `json:"failures,omitempty"`
 	// since is when it was first avoided.
 	Since metav1.Time `json:"since"`
-	// until is when it is no longer avoided. More failures move it. A node without until is avoided as long as its trouble lasts: a lost node until it
-	// is Ready again, a node with a condition as long as it has that. A lost node has one, too, once enough failures count for it.
+	// until is when it is no longer avoided. More failures move it. Without it the node is avoided as long as its trouble lasts. A lost node is avoided
+	// until it is Ready again, a node with a condition until it has that no more. If enough failures count for a lost node, it has until, too.
 	// +optional
 	Until *metav1.Time `json:"until,omitempty"`
 }

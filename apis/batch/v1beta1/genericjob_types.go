@@ -144,8 +144,8 @@ type GenericJobSpec struct {
 	// +optional
 	RestartStrategy RestartStrategy `json:"restartStrategy,omitempty"`
 	// inPlaceLimit is how many failures in a row restart a replica in place. The next one has its pod replaced. A life of ten minutes ends the row, and
-	// disruptions do not count. With restartScope Job all members share one row: after it the pod that failed last is replaced, and if that does not
-	// help, all pods are. Default 3. Extension.
+	// disruptions do not count. With restartScope Job all members share one row. After it the pod that failed last is replaced. If that does not help,
+	// all pods are. Default 3. Extension.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
 	// +optional
