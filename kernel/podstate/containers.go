@@ -131,7 +131,7 @@ func (p Pod) hasSucceeded() bool {
 		return true
 	}
 	if target := disruptionTarget(p.Pod); target != nil {
-		return p.DecidedAt().Before(target.LastTransitionTime.Time) && !p.evictedBefore(target)
+		return p.DecidedAt().Before(target.LastTransitionTime.Time)
 	}
 	return p.wasOverItsLimit()
 }

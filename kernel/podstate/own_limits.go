@@ -47,12 +47,6 @@ func (p Pod) wasOverItsLimit() bool {
 // each container at least two more. Source: the eviction manager in pkg/kubelet of Kubernetes.
 const evictionTakes = 5 * time.Second
 
-// evictedBefore reports whether the kubelet has evicted the code of a pod, though the condition DisruptionTarget is somebody else's, who has deleted
-// the pod since. Whether it was for a limit of the pod's own nobody can tell any more.
-func (p Pod) evictedBefore(target *corev1.PodCondition) bool {
-	return p.Status.Reason == "Evicted" && target.Reason != corev1.PodReasonTerminationByKubelet && !p.ranOn(p.DecidedAt().Add(evictionTakes))
-}
-
 // endedByLimit reports whether the kubelet evicted the pod for a limit of its own, and the code that decides had not ended before. No field says when
 // the eviction began. But if something ran on for longer than an eviction takes, the code had ended by itself. What was never made has not run on.
 func (p Pod) endedByLimit() bool {

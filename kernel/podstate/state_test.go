@@ -93,7 +93,7 @@ func TestWhatAPodMeans(t *testing.T) {
 		"it was marked, and then exited with 0":         {pod: pod(exited(0, noon), deleted(noon, 0), annotated(v1beta1.AnnotationDisrupted)), want: Disrupted},
 		"it was evicted to help the node":               {pod: pod(exited(137, noon), reason("Evicted"), targeted(noon)), want: Disrupted},
 		"it was evicted, and exited with 0":             {pod: pod(exited(0, noon), reason("Evicted"), targeted(noon)), want: Disrupted},
-		"it had finished when its rest was evicted":     {pod: pod(exited(0, noon.Add(-time.Minute)), beside("proxy", &one), reason("Evicted"), targeted(noon)), want: Succeeded},
+		"it had finished when its rest was evicted":     {pod: pod(exited(0, noon.Add(-time.Minute)), reason("Evicted"), targeted(noon)), want: Succeeded},
 		"it had failed when its rest was evicted":       {pod: pod(exited(1, noon.Add(-time.Minute)), reason("Evicted"), targeted(noon)), want: Failed},
 		"it was ended, and nobody has said yet by whom": {pod: pod(exited(143, noon), func(p *corev1.Pod) { p.Status.Phase = corev1.PodRunning }), want: Alive},
 		"... and it has exited with 0":                  {pod: pod(exited(0, noon), func(p *corev1.Pod) { p.Status.Phase = corev1.PodRunning }), want: Alive},
@@ -104,7 +104,6 @@ func TestWhatAPodMeans(t *testing.T) {
 		"a node short of disk turned it away":           {pod: pod(reason("Evicted"), func(p *corev1.Pod) { p.Status.ContainerStatuses = nil }), want: Disrupted},
 		"it went over its own limit":                    {pod: pod(exited(137, noon), reason("Evicted")), want: Failed},
 		"it went over its own limit, and exited with 0": {pod: pod(exited(0, noon), reason("Evicted")), want: Failed},
-		"... and a drain came later":                    {pod: pod(exited(0, noon), reason("Evicted"), targeted(noon.Add(time.Minute))), want: Disrupted},
 		"its own deadline passed":                       {pod: pod(exited(0, noon), reason("DeadlineExceeded")), want: Failed},
 		"... and a taint of its node came later":        {pod: pod(exited(0, noon), reason("DeadlineExceeded"), targeted(noon.Add(time.Minute))), want: Failed},
 		"deleted before it had a node, then called Failed": {pod: pod(reason(""), deleted(noon, 0), func(p *corev1.Pod) {
