@@ -104,6 +104,7 @@ func TestWhatAPodMeans(t *testing.T) {
 		"a node short of disk turned it away":           {pod: pod(reason("Evicted"), func(p *corev1.Pod) { p.Status.ContainerStatuses = nil }), want: Disrupted},
 		"it went over its own limit":                    {pod: pod(exited(137, noon), reason("Evicted")), want: Failed},
 		"it went over its own limit, and exited with 0": {pod: pod(exited(0, noon), reason("Evicted")), want: Failed},
+		"... and a drain came later, so nobody knows":   {pod: pod(exited(0, noon), reason("Evicted"), targeted(noon.Add(time.Minute))), want: Succeeded},
 		"its own deadline passed":                       {pod: pod(exited(0, noon), reason("DeadlineExceeded")), want: Failed},
 		"... and a taint of its node came later":        {pod: pod(exited(0, noon), reason("DeadlineExceeded"), targeted(noon.Add(time.Minute))), want: Failed},
 		"deleted before it had a node, then called Failed": {pod: pod(reason(""), deleted(noon, 0), func(p *corev1.Pod) {
