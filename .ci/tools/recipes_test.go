@@ -88,6 +88,7 @@ var followed = []struct {
 	{"A Kubeflow kind", "paddlejob", `(?i)paddlejob`, false},
 	{"A rule of Plan", "successUnreachable", `[sS]uccessUnreachable`, true},
 	{"A rule of Plan", "gangIsUnavailable", `GangUnavailable|gangIsUnavailable`, true},
+	{"A state of a pod, or a restart reason", "exceptedCount", `[eE]xceptedCount\b|ledger\.Excepted\b`, true},
 	{"A kind of cause", "DeviceOutOfMemory", `CauseDeviceOutOfMemory|\{DeviceOutOfMemory\b|\bDeviceOutOfMemory\s+=`, true},
 	{"An action of the failure policy", "Restart", `FailureAction(Fail|Restart)\b`, true},
 	{"A condition or an event", "Stalled", `ConditionStalled\b`, true},
@@ -134,9 +135,8 @@ func TestRecipesNameEachFileThatKnowsWhatTheyMake(t *testing.T) {
 	for _, f := range followed {
 		text := byHeading[f.recipe]
 		require.NotEmpty(t, text, "no recipe %q", f.recipe)
-		if m := regexp.MustCompile(`^\s*First follow \[(.+?)\]`).FindStringSubmatch(text); m != nil {
-			require.NotEmpty(t, byHeading[m[1]], "no recipe %q", m[1])
-			text += byHeading[m[1]]
+		for _, m := range regexp.MustCompile(`[fF]ollow \[(.+?)\]\(#`).FindAllStringSubmatch(text, -1) {
+			text += byHeading[m[1]] // "" if it has another name there
 		}
 		if f.code {
 			text += shared + places

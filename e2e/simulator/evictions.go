@@ -120,7 +120,7 @@ func (l *Life) evictBeside(p *corev1.Pod) {
 }
 
 // disrupt is a deletion by the control plane, which says so in a condition first. That takes the place of a kubelet's. If nobody has seen it, nobody
-// can know any more that the kubelet had told the code to go, or had evicted the pod for a limit of its own.
+// can know any more that the kubelet had told the code to go. Nor can anybody who has not seen an eviction for a limit of the pod's own.
 func (l *Life) disrupt(p *corev1.Pod, reason string) {
 	l.say("control plane: deletes %s, %s", keyOf(p), reason)
 	if p.Status.Phase == corev1.PodSucceeded && hasTarget(p, "TerminationByKubelet") || isOwnFault(p) {
