@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/spec"
 )
 
 // Draft is a ledger that is being written. The caller stores it before it does what the draft justifies.
@@ -39,13 +40,22 @@ func (d Draft) Succeed(a *Account, rank int) { a.succeeded.Add(rank) }
 func (d Draft) Fail(a *Account, rank int) { a.failed.Add(rank) }
 
 // ForgetScaledDown forgets the outcomes of replicas that were scaled away, so that they run again if they come back. Their attempt grows: a late view
-// of an old pod must not be taken for a pod of their second life.
+// of an old pod must not be taken for a pod of their second life. It also forgets those of a type that has become auxiliary in a pause.
 func (d Draft) ForgetScaledDown() {
 	for _, a := range d.accounts {
-		for _, rank := range slices.Concat(a.succeeded.CutFrom(a.N), a.failed.CutFrom(a.N)) {
+		n := withOutcomes(a.ReplicaType)
+		for _, rank := range slices.Concat(a.succeeded.CutFrom(n), a.failed.CutFrom(n)) {
 			d.startAnew(a, rank)
 		}
 	}
+}
+
+// withOutcomes returns how many ranks of a type may have outcomes. Auxiliary replicas have none: however they end, they serve on.
+func withOutcomes(t spec.ReplicaType) int {
+	if t.ReplicaSpec != nil && t.Auxiliary {
+		return 0
+	}
+	return t.N
 }
 
 // StartScaledDownAnew begins a new attempt of a replica that was scaled away, if it still has a pod of the present one.
