@@ -33,7 +33,7 @@ func lastHang(job *v1beta1.GenericJob, l *ledger.Ledger) (h hang) {
 	if beat == nil || l.RestartsTogether() {
 		return h
 	}
-	h.within = ledger.Seconds(int64(min(ptr.Deref(beat.SteadySeconds, spec.HeartbeatSteady), ptr.Deref(beat.StartupSeconds, spec.HeartbeatStartup))))
+	h.within = spec.Seconds(int64(min(ptr.Deref(beat.SteadySeconds, spec.HeartbeatSteady), ptr.Deref(beat.StartupSeconds, spec.HeartbeatStartup))))
 	if first := job.Status.FirstFailure; first != nil {
 		h.noteStored(job, l, &first.ReplicaFailure)
 	}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/spec"
 )
 
 // The history of a job. It follows what the job's time is spent on (see time.go): an entry begins and ends with an interval of the time. So entries
@@ -117,7 +118,7 @@ func boundary(before, after *v1beta1.JobTime) metav1.Time {
 		cause = v1beta1.TimeStarting
 	}
 	n := *after.Of(cause) - *before.Of(cause)
-	return metav1.NewTime(before.Open.Since.Add(Seconds(n)))
+	return metav1.NewTime(before.Open.Since.Add(spec.Seconds(n)))
 }
 
 // lostIn returns when a loss began, if it began in an interval that has been open since a time.
