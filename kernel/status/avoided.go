@@ -80,8 +80,8 @@ func (w *writer) byRule(node string) string {
 // avoidsNot says of a node why new pods do not avoid it.
 func (w *writer) avoidsNot(n *v1beta1.NodeFailures) string {
 	why, most := "no other node would be left", spec.Avoidance(w.Job).AtMost
-	if len(w.status.AvoidedNodes) >= most {
-		why = fmt.Sprintf("the job avoids %s already, and spec.avoidNodes.atMost is %d. If several nodes are bad, raise it; if not, look for a mistake in the code", w.names(), most)
+	if bad := w.Ledger.BadNodes(); len(bad) >= most { // a node that is only lost takes no place
+		why = fmt.Sprintf("the job avoids %s already, and spec.avoidNodes.atMost is %d. If several nodes are bad, raise it; if not, look for a mistake in the code", named(bad), most)
 	}
 	return fmt.Sprintf("New pods do not avoid node %s, which had %s: %s. The last: %s.", n.Node, countOf(len(n.Times)), why, n.Message)
 }
@@ -104,17 +104,14 @@ func short(d time.Duration) string {
 	return out
 }
 
-// names returns those of the nodes that are avoided, as a part of a sentence.
-func (w *writer) names() string {
-	var names []string
-	for _, n := range w.status.AvoidedNodes[:min(len(w.status.AvoidedNodes), maxNamed)] {
-		names = append(names, n.Node)
+// named returns the names of nodes, as a part of a sentence.
+func named(nodes []string) string {
+	first := nodes[:min(len(nodes), maxNamed)]
+	out := "node " + first[0]
+	if len(first) > 1 {
+		out = "nodes " + strings.Join(first, ", ")
 	}
-	out := "node " + names[0]
-	if len(names) > 1 {
-		out = "nodes " + strings.Join(names, ", ")
-	}
-	if more := len(w.status.AvoidedNodes) - len(names); more > 0 {
+	if more := len(nodes) - len(first); more > 0 {
 		out += fmt.Sprintf(" and %d more", more)
 	}
 	return out
@@ -125,9 +122,13 @@ func (w *writer) reportAvoided(v *view) {
 	if len(w.status.AvoidedNodes) == 0 || w.Verdict.IsOver() {
 		return
 	}
-	which := fmt.Sprintf(" (the job avoids %s: status.avoidedNodes says why, and until when. To use all nodes again, set spec.avoidNodes.atMost to 0)", w.names())
+	var nodes []string
+	for _, n := range w.status.AvoidedNodes {
+		nodes = append(nodes, n.Node)
+	}
+	which := fmt.Sprintf(" (the job avoids %s: status.avoidedNodes says why, and until when. To use all nodes again, set spec.avoidNodes.atMost to 0)", named(nodes))
 	if !spec.Avoidance(w.Job).Counts {
-		which = fmt.Sprintf(" (the job avoids %s until Ready again)", w.names())
+		which = fmt.Sprintf(" (the job avoids %s until Ready again)", named(nodes))
 	}
 	if v.waitingReason == corev1.PodReasonUnschedulable {
 		v.waiting += which
