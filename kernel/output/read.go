@@ -109,7 +109,7 @@ func (s *Failure) launched(root string) bool {
 	s.ProcessRank, s.Code = processRank[1], code[1]
 	if number, killed := strings.CutPrefix(code[1], "-"); killed {
 		n, _ := strconv.Atoi(number)
-		s.Code, s.Signal = "", cmp.Or(signals[n], "signal "+number)
+		s.Code, s.Signal = "", cmp.Or(signals[n], withoutName+number)
 	}
 	return true
 }

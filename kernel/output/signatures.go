@@ -2,6 +2,7 @@ package output
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -148,8 +149,20 @@ var (
 // SignalOf names the signal by which a program died, by the exit code of its container; "" if the code tells of none.
 func SignalOf(code int32) string { return signals[int(code)-128] }
 
-// CodeOf returns the exit code of a program that the signal of this name has ended; 0 if there is no such signal. It is the inverse of SignalOf.
+// withoutName begins how a signal is called that is not among signals. Its number follows.
+const withoutName = "signal "
+
+// lastSignal is the highest number of a signal.
+const lastSignal = 64
+
+// CodeOf returns the exit code of a program that this signal has ended, by its name or as "signal 24"; 0 if there is no such signal.
 func CodeOf(signal string) int32 {
+	if number, ok := strings.CutPrefix(signal, withoutName); ok {
+		if n, err := strconv.Atoi(number); err == nil && n > 0 && n <= lastSignal {
+			return int32(n + 128)
+		}
+		return 0
+	}
 	for n, name := range signals {
 		if name == signal {
 			return int32(n + 128)
