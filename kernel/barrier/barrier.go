@@ -192,7 +192,7 @@ func replaceAbsent(in Inputs, draft ledger.Draft, replicas *roster.Roster, t *ro
 		draft.ReplacePod(t.Account, rank)
 	case replicas.IsStranded(t, rank): // perhaps with its node, on which other pods of the job were
 		draft.ReplacePod(t.Account, rank)
-	case in.Now.After(draft.BarrierTime().Add(arrivalTimeout + spec.Grace(&t.Template))):
+	case in.Now.Sub(draft.BarrierTime()).Abs() > arrivalTimeout+spec.Grace(&t.Template): // or the clock was set back
 		draft.ReplacePod(t.Account, rank)
 	}
 }

@@ -130,6 +130,18 @@ func restartDelay(streak int) time.Duration {
 	return min(firstDelay<<(streak-2), maxDelay)
 }
 
+// ShortenDelays has no replica wait for more than maxDelay from now on. Only an operator whose clock was ahead can have written a longer delay.
+func (d Draft) ShortenDelays(now time.Time) {
+	last := metav1.NewTime(now.Add(maxDelay + time.Second - 1).Truncate(time.Second))
+	for _, a := range d.accounts {
+		for _, r := range a.records {
+			if r.NotBefore != nil && last.Before(r.NotBefore) {
+				r.NotBefore = new(last)
+			}
+		}
+	}
+}
+
 // DelayedUntil returns the time before which the code of a replica did not start in its present attempt. That is the end of its delay, or when the
 // operator gave the order to go on in its pod. It is zero if the start of the container is all that is known.
 func (a *Account) DelayedUntil(rank int) (at time.Time) {

@@ -106,7 +106,7 @@ var ofFeatures = []mutant{
 		"err := x.annotate(ctx, a, inplace.Annotation, a.Order.String())",
 		"err := x.patch(ctx, handle(a.Pod), types.MergePatchType, map[string]any{\"metadata\": map[string]any{\"uid\": a.Pod.UID, \"annotations\": map[string]string{inplace.Annotation: a.Order.String()}}})"},
 	{"a pod that waits for ever is left waiting", "kernel/barrier/barrier.go",
-		"case in.Now.After(draft.BarrierTime().Add(arrivalTimeout + spec.Grace(&t.Template))):", "case false:"},
+		"case in.Now.Sub(draft.BarrierTime()).Abs() > arrivalTimeout+spec.Grace(&t.Template):", "case false:"},
 	{"a pod hears an order before it is stored", "controllers/calls/execute.go",
 		"if err == nil && x.OnOrderStored != nil {", "if x.OnOrderStored != nil {"},
 	{"an end that is held is noted before it comes", "kernel/apply.go",
