@@ -126,7 +126,7 @@ func (s *Failure) raisedUnder(root, before string) {
 	lines := strings.Split(before, "\n")
 	switch {
 	case s.Signal == "SIGTERM":
-		s.Follows = toldToEnd
+		s.Follows = ToldToEnd
 	case s.Code != "1":
 		s.Follows = lastFollows(lines, s.ProcessRank)
 	default:

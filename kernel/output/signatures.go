@@ -18,16 +18,16 @@ type signature struct {
 	source string
 }
 
-// toldToEnd is what happened to code that ended by SIGTERM.
-const toldToEnd = "it was told to end"
+// ToldToEnd is what happened to code that ended by SIGTERM.
+const ToldToEnd = "it was told to end"
 
 // signatures are tried in this order. They have no line that only might follow from the end of another process: such a failure counts as a cause.
 var signatures = []signature{
-	{toldToEnd, Teardown, []string{"SignalException: Process ", "got signal: 15"},
+	{ToldToEnd, Teardown, []string{"SignalException: Process ", "got signal: 15"},
 		"https://github.com/pytorch/pytorch/blob/v2.6.0/torch/distributed/elastic/multiprocessing/api.py"},
-	{toldToEnd, Teardown, []string{"Received ", " death signal, shutting down workers"},
+	{ToldToEnd, Teardown, []string{"Received ", " death signal, shutting down workers"},
 		"https://github.com/pytorch/pytorch/blob/v2.6.0/torch/distributed/elastic/agent/server/api.py"},
-	{toldToEnd, Teardown, []string{"KeyboardInterrupt"}, "https://github.com/python/cpython/blob/v3.13.0/Lib/signal.py"},
+	{ToldToEnd, Teardown, []string{"KeyboardInterrupt"}, "https://github.com/python/cpython/blob/v3.13.0/Lib/signal.py"},
 	{"a peer closed its connection", Network, []string{"gloo/transport/", "Connection closed by peer"},
 		"https://github.com/pytorch/gloo/blob/main/gloo/transport/tcp/pair.cc"},
 	{"a peer closed its connection", Network, []string{"RuntimeError: ", "Connection closed by peer ["},

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/ledger"
 	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/text"
 )
@@ -22,7 +23,7 @@ func OnLostNode(replicaType string, rank int) string {
 // enough.
 func (w *writer) avoidedEvents() (list []Event) {
 	for _, n := range w.status.AvoidedNodes {
-		if !isAvoided(w.Job.Status.AvoidedNodes, n.Node) {
+		if !ledger.HasNode(w.Job.Status.AvoidedNodes, n.Node) {
 			list = append(list, nodeEvent(v1beta1.ReasonNodeAvoided, n.Node, w.avoids(&n)))
 		}
 	}
@@ -32,7 +33,7 @@ func (w *writer) avoidedEvents() (list []Event) {
 	}
 	for i := range w.status.NodeFailures {
 		n := &w.status.NodeFailures[i]
-		if policy.Avoids(n) && !isAvoided(w.status.AvoidedNodes, n.Node) && !w.hadAsMany(n) {
+		if policy.Avoids(n) && !ledger.HasNode(w.status.AvoidedNodes, n.Node) && !w.hadAsMany(n) {
 			e := nodeEvent(v1beta1.ReasonNodeNotAvoided, n.Node, w.avoidsNot(n))
 			e.Attempt = len(n.Times)
 			list = append(list, e)
@@ -46,10 +47,6 @@ func nodeEvent(reason, node, message string) Event {
 	e := NewEvent(true, reason, message)
 	e.Node = node
 	return e
-}
-
-func isAvoided(list []v1beta1.AvoidedNode, node string) bool {
-	return slices.ContainsFunc(list, func(n v1beta1.AvoidedNode) bool { return n.Node == node })
 }
 
 // hadAsMany reports whether a node had as many failures before.

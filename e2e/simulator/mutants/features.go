@@ -3,7 +3,7 @@ package main
 // ofFeatures are in what some jobs ask for.
 var ofFeatures = []mutant{
 	// Gangs.
-	{"a gang waits for who has finished", "kernel/ledger/gang.go",
+	{"a gang waits for who has finished", "kernel/ledger/counts.go",
 		"n += a.Unfinished()", "n += a.N"},
 	{"a group that can never be complete is kept", "kernel/gang.go",
 		"members < int(group.MinMember) || need", "need"},
