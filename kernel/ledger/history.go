@@ -26,9 +26,9 @@ func (l *Ledger) History() *v1beta1.History { return l.history }
 // ExplainLoss notes what is known of the loss that this reconcile has found: where and why it came. Begin is when code ended; zero if unknown.
 func (d Draft) ExplainLoss(why v1beta1.HistoryEntry) { d.why = why }
 
-// CorrectLoss replaces what the history tells of a failure (told) by another failure, which came first (why). The entry is that of the open loss, or
+// CorrectLoss replaces what the history tells of a failure (wrong) by another failure, which came first (why). The entry is that of the open loss, or
 // of the loss that ended the job. It stays if it does not tell of that failure: the loss may have begun with an earlier one of the same pod.
-func (d Draft) CorrectLoss(told, why v1beta1.HistoryEntry) {
+func (d Draft) CorrectLoss(wrong, why v1beta1.HistoryEntry) {
 	if d.history == nil {
 		return
 	}
@@ -37,7 +37,7 @@ func (d Draft) CorrectLoss(told, why v1beta1.HistoryEntry) {
 	if n := len(h.Entries); n > 0 && d.job.Status.CompletionTime != nil {
 		e = &h.Entries[n-1]
 	}
-	if e != nil && isSame(e, &told) && (e.Kind == v1beta1.HistoryFailure || e.Kind == v1beta1.HistoryHang) {
+	if e != nil && isSame(e, &wrong) && (e.Kind == v1beta1.HistoryFailure || e.Kind == v1beta1.HistoryHang) {
 		copyCause(e, &why)
 		d.history = h.bounded()
 	}

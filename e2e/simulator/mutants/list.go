@@ -189,7 +189,7 @@ var ofReconciles = []mutant{
 	{"a restart of the job keeps its successes", "kernel/ledger/draft.go",
 		"t.succeeded = Ranks{}", "_ = t"},
 	{"the clean-up happens in one reconcile alone", "kernel/clean_up.go",
-		"case isRemoved, waits", "case isRemoved && a.Job.Status.CompletionTime == nil, waits"},
+		"case isCleanedUp, waits", "case isCleanedUp && a.Job.Status.CompletionTime == nil, waits"},
 	{"time is given back by a clock that lags", "kernel/ledger/mode.go",
 		"+= max(0, int64(now.Sub(t.Time).Seconds()))", "+= int64(now.Sub(t.Time).Seconds())"},
 	{"the cache forgets grace periods", "kernel/podstate/trim.go",
