@@ -155,7 +155,7 @@ const withoutName = "signal "
 // lastSignal is the highest number of a signal.
 const lastSignal = 64
 
-// CodeOf returns the exit code of a program that this signal has ended, by its name or as "signal 24"; 0 if there is no such signal.
+// CodeOf returns the exit code of a program that a signal has ended; 0 if there is no such signal. The signal has its name, or is called "signal 24".
 func CodeOf(signal string) int32 {
 	if number, ok := strings.CutPrefix(signal, withoutName); ok {
 		if n, err := strconv.Atoi(number); err == nil && n > 0 && n <= lastSignal {
