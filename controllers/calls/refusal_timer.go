@@ -38,7 +38,7 @@ func (t *RefusalTimer) Note(err error, now time.Time) (again time.Duration, news
 	if t.told && now.Sub(t.last) > forgetAfter {
 		t.End()
 	}
-	if !t.Lasts(now) && refusal == nil && !isLasting(err) {
+	if !t.Lasts(now) && refusal == nil && !IsLasting(err) {
 		return 0, false
 	}
 	news = !t.told

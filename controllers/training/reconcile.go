@@ -82,8 +82,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if program.Foreign {
 		return ctrl.Result{}, nil // another controller's
 	}
-	if done, err := r.setDefaults(ctx, job); done || err != nil {
-		return ctrl.Result{}, err
+	if done, err := r.setDefaults(ctx, job); err != nil {
+		return r.reportRefusal(ctx, job, ctrl.Result{}, err)
+	} else if done {
+		return ctrl.Result{}, nil
 	}
 	result, err := r.reconcile(ctx, job, program, invalid)
 	if err == nil {
