@@ -118,8 +118,11 @@ func (j *judgement) makeKind(ctx context.Context) error {
 		have = &apiextensionsv1.CustomResourceDefinition{}
 		err := j.Live.Get(ctx, client.ObjectKeyFromObject(made), have)
 		if apierrors.IsNotFound(err) {
-			j.notServed.message = fmt.Sprintf("CustomResourceDefinition %s has just been made.", made.Name)
-			return j.noteAnswer(j.Client.Create(ctx, made))
+			err = j.Client.Create(ctx, made)
+			if err == nil {
+				j.notServed.message = fmt.Sprintf("CustomResourceDefinition %s has just been made.", made.Name)
+			}
+			return j.noteAnswer(err)
 		}
 		if err != nil {
 			return fmt.Errorf("read CustomResourceDefinition %s: %w", made.Name, err)
