@@ -2,6 +2,7 @@ package training
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -46,6 +47,19 @@ func (r *Reconciler) ensureData(ctx context.Context, job client.Object, data map
 	owner := r.owner(job)
 	owner.NameWasTaken = r.Memory.Of(job).nameWasTaken
 	return owner.Create(ctx, fmt.Sprintf("create ConfigMap %s/%s", want.Namespace, want.Name), want)
+}
+
+// ensureDependents brings the autoscaler and the TensorBoard to what was compiled. An invalid spec says nothing of them, so they stay as they are. But a
+// job that is over has no autoscaler, whatever its spec says.
+func (r *Reconciler) ensureDependents(ctx context.Context, job client.Object, program framework.Program, invalid error, out *showing) error {
+	var errAutoscaler, errBoard error
+	if invalid == nil || r.finished(job) {
+		errAutoscaler = r.ensureAutoscaler(ctx, job, program.Autoscaler, out)
+	}
+	if invalid == nil {
+		errBoard = r.ensureBoard(ctx, job, program.TensorBoard, out)
+	}
+	return errors.Join(errAutoscaler, errBoard)
 }
 
 // ensureAutoscaler brings the job's HorizontalPodAutoscaler to what was compiled; nil deletes it. A finished job has none. Kubernetes writes its

@@ -117,10 +117,7 @@ func (r *Reconciler) reconcile(ctx context.Context, job client.Object, program f
 	if err := calls.CheckShutdown(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
-	var errDependents error
-	if invalid == nil {
-		errDependents = errors.Join(r.ensureAutoscaler(ctx, job, program.Autoscaler, &out), r.ensureBoard(ctx, job, program.TensorBoard, &out))
-	}
+	errDependents := r.ensureDependents(ctx, job, program, invalid, &out)
 	err = r.writeStatus(ctx, job, out)
 	if left, limited := r.timeToLive(job, program); limited && err == nil { // the reconcile may just have finished the job
 		out.requeueAfter = calls.Sooner(out.requeueAfter, max(left, time.Second))
