@@ -55,7 +55,7 @@ type Memory = remember.Jobs[remembered]
 
 // remembered is what the process remembers of one training job, until the job is gone.
 type remembered struct {
-	// failing holds how long writes have failed in a way that may pass. refused holds what the apiserver refuses although the job runs without it.
+	// failing holds how long writes that the job needs have failed. refused holds what the apiserver refuses although the job runs without it.
 	failing, refused calls.RefusalTimer
 	// nameWasTaken says that the last refusal was of a name that somebody else's object has.
 	nameWasTaken bool
