@@ -29,6 +29,7 @@ type team struct {
 	writes  []string
 	deleted []types.UID // the preconditions of deletes
 	refuse  error
+	last    Look
 }
 
 // newTeam returns a job that the cache shows as it is, or as it was if it is outdated.

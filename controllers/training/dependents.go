@@ -85,7 +85,7 @@ func (r *Reconciler) ensureBoard(ctx context.Context, job client.Object, want *f
 	if r.MirrorTensorBoard == nil {
 		return nil
 	}
-	state, wake, err := dependents.TensorBoard(ctx, r.owner(job), want, r.finished(job), r.Clock.Now())
+	state, wake, err := dependents.TensorBoard(ctx, r.owner(job), want, r.finished(job), &r.Memory.Of(job).board, r.Clock.Now())
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/controllers/announce"
 	"github.com/genericjob/genericjob/controllers/calls"
+	"github.com/genericjob/genericjob/controllers/dependents"
 	"github.com/genericjob/genericjob/controllers/metrics"
 	"github.com/genericjob/genericjob/controllers/remember"
 	"github.com/genericjob/genericjob/kernel/status"
@@ -61,6 +62,8 @@ type remembered struct {
 	nameWasTaken bool
 	// annotation is when the annotation of what was compiled was refused last.
 	annotation refusedAnnotation
+	// board is the last look at the pods of the job's TensorBoard.
+	board dependents.Look
 	// unwritten is why the job's definition cannot write its status, as users have been told.
 	unwritten string
 }
