@@ -165,9 +165,9 @@ func (b *boardReconcile) find(ctx context.Context, want, have client.Object) (cl
 	case err == nil && metav1.IsControlledBy(have, b.Object):
 		return have, nil
 	case err == nil:
-		return nil, calls.Refuse(v1beta1.ReasonNameConflict, fmt.Sprintf("%s exists already", describe(want)))
+		return nil, calls.Refuse(v1beta1.ReasonNameConflict, fmt.Sprintf("%s exists already", b.describe(want)))
 	case !apierrors.IsNotFound(err):
-		return nil, fmt.Errorf("read %s: %w", describe(want), err)
+		return nil, fmt.Errorf("read %s: %w", b.describe(want), err)
 	case b.finished:
 		return nil, nil
 	}
@@ -175,7 +175,7 @@ func (b *boardReconcile) find(ctx context.Context, want, have client.Object) (cl
 	if current, err := b.fence(ctx); err != nil || !current {
 		return nil, err
 	}
-	if err := b.Create(ctx, "create "+describe(want), want); err != nil {
+	if err := b.Create(ctx, "create "+b.describe(want), want); err != nil {
 		return nil, err
 	}
 	b.seen.Action = tensorboard.ActionCreate
@@ -189,16 +189,8 @@ func (b *boardReconcile) find(ctx context.Context, want, have client.Object) (cl
 	return have, nil
 }
 
-func describe(o client.Object) string {
-	return fmt.Sprintf("%s %s/%s", kindOf(o), o.GetNamespace(), o.GetName())
-}
-
-// kindOf returns the kind of a part of a TensorBoard, for users. What a cache or the apiserver returns does not say its kind.
-func kindOf(o client.Object) string {
-	if _, ok := o.(*corev1.Service); ok {
-		return "Service"
-	}
-	return "Deployment"
+func (b *boardReconcile) describe(o client.Object) string {
+	return fmt.Sprintf("%s %s/%s", b.KindOf(o), o.GetNamespace(), o.GetName())
 }
 
 // fence reports whether the job is still the one that was read. It reads the job live once in a reconcile. If it is false, the write of the status
@@ -224,7 +216,7 @@ func (b *boardReconcile) update(ctx context.Context, have, to client.Object) err
 		b.requeueAfter = calls.RetrySoon
 		return nil
 	case err != nil:
-		return calls.Explain("update "+describe(have), err)
+		return calls.Explain("update "+b.describe(have), err)
 	}
 	if to.GetResourceVersion() != have.GetResourceVersion() && b.seen.Action == tensorboard.ActionNone {
 		b.seen.Action = tensorboard.ActionUpdate
@@ -239,7 +231,7 @@ func (b *boardReconcile) remove(ctx context.Context) (time.Duration, error) {
 		if err := b.Client.Get(ctx, key, have); apierrors.IsNotFound(err) {
 			continue
 		} else if err != nil {
-			return 0, fmt.Errorf("read %s %s: %w", kindOf(have), key, err)
+			return 0, fmt.Errorf("read %s %s: %w", b.KindOf(have), key, err)
 		}
 		if !metav1.IsControlledBy(have, b.Object) || have.GetDeletionTimestamp() != nil {
 			continue
@@ -250,7 +242,7 @@ func (b *boardReconcile) remove(ctx context.Context) (time.Duration, error) {
 		uid := have.GetUID()
 		err := b.Client.Delete(ctx, have, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
 		if client.IgnoreNotFound(err) != nil {
-			return 0, fmt.Errorf("delete %s %s: %w", kindOf(have), key, err)
+			return 0, fmt.Errorf("delete %s %s: %w", b.KindOf(have), key, err)
 		}
 	}
 	return 0, nil
