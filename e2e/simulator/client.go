@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -30,6 +32,11 @@ type cached struct {
 type live struct {
 	client.Reader
 	operator *operator
+}
+
+// GroupVersionKindFor names a kind, as the scheme does.
+func (c *cached) GroupVersionKindFor(o runtime.Object) (schema.GroupVersionKind, error) {
+	return schema.GroupVersionKind{Kind: kindOf(o.(client.Object))}, nil
 }
 
 func (c *cached) Get(ctx context.Context, k client.ObjectKey, o client.Object, _ ...client.GetOption) error {
