@@ -26,6 +26,9 @@ func Check(spec *v1beta1.TrainingFrameworkSpec, s Schemas) error {
 	if err := c.checkLiterals(); err != nil {
 		return MistakesError{{"spec", err.Error()}}
 	}
+	if d.status != nil {
+		d.tryStatus(r)
+	}
 	if len(r.mistakes) > 0 {
 		return r.mistakes
 	}
