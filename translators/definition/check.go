@@ -223,9 +223,9 @@ func (c *reviewer) isOfJob(e ast.Expr) bool {
 
 // literalText returns a text that stands in an expression.
 func literalText(e ast.Expr) (string, bool) {
-	value, ok := literalOf(e)
-	text, isText := value.(string)
-	return text, ok && isText
+	value, _ := literalOf(e)
+	text, ok := value.(string)
+	return text, ok
 }
 
 func literalOf(e ast.Expr) (any, bool) {
