@@ -61,7 +61,7 @@ func (m MistakesError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// New checks a definition of a kind whose schemas are these. The error are MistakesError.
+// New checks a definition of a kind whose schemas are these. The error is a MistakesError.
 func New(spec *v1beta1.TrainingFrameworkSpec, s Schemas) (*Definition, error) {
 	d, _, err := read(spec, s)
 	return d, err

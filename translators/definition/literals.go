@@ -40,7 +40,7 @@ func (c *reviewer) checkLiterals() error {
 	return nil
 }
 
-// maxPartsSeen is at how many parts of expressions literalExpression looks: variables that stand twice in each other would double them each time.
+// maxPartsSeen is at how many parts of expressions literalExpression looks: if each variable uses the one before twice, the parts double with each.
 const maxPartsSeen = 10_000
 
 // isOpen reports whether a schema says nothing of a value.
