@@ -223,14 +223,14 @@ func (c *reviewer) isOfJob(e ast.Expr) bool {
 
 // literalText returns a text that stands in an expression.
 func literalText(e ast.Expr) (string, bool) {
-	value, _ := literalOf(e)
-	text, ok := value.(string)
+	text, ok := literalOf(e).(string)
 	return text, ok
 }
 
-func literalOf(e ast.Expr) (any, bool) {
+// literalOf returns a value that stands in an expression; nil if it is no literal.
+func literalOf(e ast.Expr) any {
 	if e.Kind() != ast.LiteralKind {
-		return nil, false
+		return nil
 	}
-	return e.AsLiteral().Value(), true
+	return e.AsLiteral().Value()
 }

@@ -126,7 +126,8 @@ func TestMistakesOfASchema(t *testing.T) {
 	}
 }
 
-// TestATypeOfOursGrows: a CRD that an older operator has made lets in what the same type does in a newer one, though rules are written in other words.
+// TestATypeOfOursGrows: a CRD that an older operator has made lets in what the same type does in a newer one.
+// Rules may be written in other words.
 func TestATypeOfOursGrows(t *testing.T) {
 	spec := &v1beta1.TrainingFrameworkSpec{
 		Kind:   v1beta1.FrameworkKind{Group: "example.com", Version: "v1", Kind: "TestJob"},

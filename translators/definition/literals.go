@@ -103,7 +103,7 @@ func (c *reviewer) literalExpression(path string, e ast.Expr, s *apiextensionsv1
 	}
 	switch e.Kind() {
 	case ast.LiteralKind:
-		value, _ := literalOf(e)
+		value := literalOf(e)
 		c.literalValue(path, value, s)
 	case ast.ListKind:
 		for _, item := range e.AsList().Elements() {

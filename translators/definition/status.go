@@ -146,7 +146,7 @@ type tried struct {
 }
 
 // statesToTry returns a state without a value, one with all, and one of a job so large that it has no rows. For each field that may be missing, at
-// whatever depth, it returns a state without it: a job that runs has a startTime and no completionTime, and a first failure may have no exit code. For
+// whatever depth, it returns a state without it. A job that runs has a startTime and no completionTime, and a first failure may have no exit code. For
 // each of the status itself it returns one with it alone, for a job that waits may have nothing but conditions.
 func statesToTry() []tried {
 	states := []tried{
