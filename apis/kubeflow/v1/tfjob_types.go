@@ -79,11 +79,9 @@ type SuccessPolicy string
 // SuccessPolicyAllWorkers means that the job has succeeded when all its workers have.
 const SuccessPolicyAllWorkers SuccessPolicy = "AllWorkers"
 
-// The replica types of a TFJob.
+// The replica types that TFJobs alone have.
 const (
 	TFChief           = "Chief"
-	TFMaster          = "Master"
-	TFWorker          = "Worker"
 	TFParameterServer = "PS"
 	TFEvaluator       = "Evaluator"
 )
