@@ -120,7 +120,7 @@ func (w *wrapper) printEarlierOutput() {
 
 // dropOutput drops the output of the code before.
 func (w *wrapper) dropOutput() {
-	w.EarlierExitCode, w.codeFailure = 0, nil
+	w.EarlierExitCode, w.codeFailure, w.pumps = 0, nil, nil
 	for _, to := range []*os.File{os.Stdout, os.Stderr} {
 		_ = os.Remove(w.savedOutput(to))
 	}

@@ -121,6 +121,22 @@ func TestWhatCodeSaidThatWasStoppedIsNotToldOfTheNextAttempt(t *testing.T) {
 	}
 }
 
+// The code of an attempt may have left the container without its script.
+func TestCodeThatCannotBeStartedSaysWhy(t *testing.T) {
+	p := newPod(t)
+	p.order(0, 0, 0)
+	program := filepath.Join(t.TempDir(), "train")
+	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\n"+obeys("echo out of luck; echo begins >> $LOG")), 0o700)) // #nosec G306 -- a program
+	c := p.wrap([]string{"-read-output", "-termination-message=" + filepath.Join(p.dir, "words")}, program)
+	p.run(c)
+	p.awaitLog("begins")
+	require.NoError(t, os.Remove(program))
+	p.order(1, 1, 1)
+	require.Equal(t, 127, code(t, c))
+	require.NotContains(t, p.lastWords(), "out of luck")
+	require.Contains(t, p.lastWords(), program+": no such file or directory")
+}
+
 // A kubelet keeps the log of one container that has ended. The one that ends last had run nothing.
 func TestWhatTheCodeSaidOutlivesTheContainerThatWaits(t *testing.T) {
 	p := newPod(t)
