@@ -62,7 +62,7 @@ func TestPatchesOfModes(t *testing.T) {
 	const on = `runMode: {debug: {enabled: true, replicaSpecs: [`
 	for spec, want := range map[string]string{
 		one: `null`,
-		strings.Replace(one, "{", "{"+on+"{type: worker, skipInitContainer: true}]}}, ", 1):                   `null`,
+		strings.Replace(one, "{", "{"+on+"{type: worker, skipInitContainer: true}]}}, ", 1):                  `null`,
 		strings.Replace(one, "{", "{"+on+"{type: worker, skipInitContainer: true, command: [sshd]}]}}, ", 1): `[{"type":"worker","command":["sshd"]}]`,
 	} {
 		debug, err = edit.Debug(family(t, "GenericJob", spec), false, false)
