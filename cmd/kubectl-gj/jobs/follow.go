@@ -33,7 +33,7 @@ func Follow(ctx context.Context, c client.WithWatch, f *Family, look func(*Famil
 		if enough, err := look(f); enough || err != nil {
 			return err
 		}
-		if err := pause(ctx, pace); err != nil {
+		if err := Sleep(ctx, pace); err != nil {
 			return err
 		}
 		select {
@@ -47,7 +47,7 @@ func Follow(ctx context.Context, c client.WithWatch, f *Family, look func(*Famil
 			if final(err) {
 				return err
 			}
-			if err := pause(ctx, retryAfter); err != nil {
+			if err := Sleep(ctx, retryAfter); err != nil {
 				return err
 			}
 		}
@@ -76,7 +76,8 @@ func final(err error) bool {
 	}
 }
 
-func pause(ctx context.Context, d time.Duration) error {
+// Sleep waits. If the context ends before, Sleep returns the context's error.
+func Sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -119,6 +120,6 @@ func watch(ctx context.Context, c client.WithWatch, changed chan<- struct{}, nam
 			events.Stop()
 		}
 		tell()
-		_ = pause(ctx, retryAfter)
+		_ = Sleep(ctx, retryAfter)
 	}
 }

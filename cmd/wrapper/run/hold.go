@@ -31,7 +31,5 @@ func (w *wrapper) forgetHeldEnd() {
 		return
 	}
 	w.heldEnd, w.holdExpired = nil, nil
-	if err := w.writeTerminationMessage(""); err != nil {
-		fmt.Fprintln(os.Stderr, "genericjob wrapper:", err)
-	}
+	w.setTerminationMessage("")
 }

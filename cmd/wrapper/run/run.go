@@ -27,6 +27,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/inplace"
 	"github.com/genericjob/genericjob/cmd/wrapper/develop"
+	"github.com/genericjob/genericjob/kernel/output"
 )
 
 // Exit codes for what cannot be run, as of shells.
@@ -220,9 +221,10 @@ func exitOf(err error) int {
 	return exitNotFound
 }
 
-// fail ends the wrapper because the command cannot be run.
+// fail ends the wrapper because the command cannot be run. The termination message says why.
 func (w *wrapper) fail(code int, err error) {
-	fmt.Fprintf(os.Stderr, "genericjob wrapper: %v\n", err)
+	w.say("%v", err)
+	w.setTerminationMessage(output.Failure{Output: err.Error()}.Text(inplace.MaxMessage))
 	w.exitCode, w.over = code, true
 }
 
