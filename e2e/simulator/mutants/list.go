@@ -150,6 +150,11 @@ var ofReconciles = []mutant{
 		"if mayTell {\n\t\ta.deletePod(", "if mayTell {\n\t\ta.discard("},
 	{"a finished job is decided again", "kernel/rules.go",
 		"if f.job.Status.CompletionTime == nil {\n\t\treturn verdict.Verdict{}\n\t}\n\treturn verdict.Verdict{Course: verdict.AlreadyFinished}", "return verdict.Verdict{}"},
+	{"a finished job is written once a minute", "kernel/plan.go",
+		"\td.TypesLackingPods = p.todo.typesLackingPods\n",
+		"\td.TypesLackingPods = p.todo.typesLackingPods\n\tif p.verdict.Course == verdict.AlreadyFinished {\n\t\tlast, err := time.Parse(time.RFC3339, d.Status.Conditions[0].Message)\n" +
+			"\t\tif d.RequeueAfter = time.Minute; err != nil || p.Now.Sub(last) >= time.Minute {\n\t\t\td.Status.Conditions = append([]v1beta1.JobCondition{}, d.Status.Conditions...)\n" +
+			"\t\t\td.Status.Conditions[0].Message = p.Now.Format(time.RFC3339)\n\t\t}\n\t}\n"},
 	{"a superseded pod is counted", "kernel/podstate/state.go",
 		"case r.Obsolete:\n\t\treturn Superseded // the ledger has moved past it\n\tcase numbers.IsBehind(r.Attempt, r.BarrierIsOpen):\n\t\treturn j.ofBehind(pod, numbers, isToStop, r)\n", ""},
 	{"a restart is counted twice", "kernel/ledger/draft.go",
