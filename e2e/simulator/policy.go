@@ -180,10 +180,10 @@ func (t *truth) calledInvalid(o client.Object) {
 	}
 }
 
-// failed checks why a job fails.
+// failed checks why a job fails. If what it asks for is called invalid, the API has never taken such an object.
 func (t *truth) failed(job *v1beta1.GenericJob) {
 	for _, c := range job.Status.Conditions {
-		if c.Type == v1beta1.ConditionFailed && strings.Contains(c.Message, "The apiserver refuses") && !t.recordOf(job.UID).mayFail {
+		if c.Type == v1beta1.ConditionFailed && c.Reason == v1beta1.ReasonInvalidSpec && !lacksNamed(job) && !t.recordOf(job.UID).mayFail {
 			t.violated("a policy that came later failed the job", "%s", c.Message)
 		}
 	}
