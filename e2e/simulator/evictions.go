@@ -53,8 +53,8 @@ func (l *Life) isObedient(p *corev1.Pod) bool {
 	return l.evicting[p.UID] && end != nil && end.ExitCode == 0
 }
 
-// silence notes for which pods of a node that does not answer any more nobody may ever tell that they were evicted.
-func (l *Life) silence(node string) {
+// evictionsGoUntold notes for which pods of a node that does not answer any more nobody may ever tell that they were evicted.
+func (l *Life) evictionsGoUntold(node string) {
 	for _, p := range l.api.pods() {
 		mayPass := l.isObedient(p) || l.overdue[p.UID] && codeEnd(p).ExitCode == 0
 		if p.Spec.NodeName == node && !over(p) && mayPass {

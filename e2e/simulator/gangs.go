@@ -92,7 +92,7 @@ func (o *operator) lookAtGroup(ctx context.Context, group *unstructured.Unstruct
 	if k.kind == "ResourceFlavor" {
 		return o.lookAtFlavor(ctx, group)
 	}
-	return o.look(ctx, "looks at "+k.String(), func() error {
+	return o.read(ctx, "looks at "+k.String(), func() error {
 		have := o.life.api.get(k)
 		if have == nil || have.(*unstructured.Unstructured).GetAPIVersion() != group.GetAPIVersion() {
 			return notFound(k)
@@ -105,7 +105,7 @@ func (o *operator) lookAtGroup(ctx context.Context, group *unstructured.Unstruct
 
 // lookAtFlavor reads the resource flavor.
 func (o *operator) lookAtFlavor(ctx context.Context, into *unstructured.Unstructured) error {
-	return o.look(ctx, "looks at ResourceFlavor "+flavor, func() error {
+	return o.read(ctx, "looks at ResourceFlavor "+flavor, func() error {
 		if o.life.noFlavor {
 			return notFound(key{"ResourceFlavor", flavor})
 		}
@@ -150,7 +150,7 @@ func (o *operator) patchGroup(ctx context.Context, group *unstructured.Unstructu
 
 // listGroups lists the PodGroups of a job.
 func (o *operator) listGroups(ctx context.Context, list *unstructured.UnstructuredList, with *client.ListOptions) error {
-	return o.look(ctx, "lists PodGroups", func() error {
+	return o.read(ctx, "lists PodGroups", func() error {
 		for _, have := range o.life.api.all(kindPodGroup) {
 			if isFixed(have) && with.LabelSelector.Matches(labels.Set(have.GetLabels())) {
 				list.Items = append(list.Items, *have.(*unstructured.Unstructured).DeepCopy())

@@ -122,15 +122,15 @@ func (l *Life) wrapped(p *corev1.Pod, w *wrapper) bool {
 	case w.held != nil && (t.Chance(30) || l.isHeldTooLong(p, w)):
 		l.exitHeld(p, w)
 		return true
-	case w.waits() && t.Chance(60):
+	case w.awaitsOrder() && t.Chance(60):
 		l.killWaiting(p, w)
 		return true
 	}
 	return !l.follows(p, w)
 }
 
-// waits reports whether a wrapper waits for an order.
-func (w *wrapper) waits() bool { return !w.runs && w.held == nil }
+// awaitsOrder reports whether a wrapper waits for an order.
+func (w *wrapper) awaitsOrder() bool { return !w.runs && w.held == nil }
 
 // killWaiting kills a wrapper that waits.
 func (l *Life) killWaiting(p *corev1.Pod, w *wrapper) {
@@ -147,13 +147,13 @@ func (l *Life) follows(p *corev1.Pod, w *wrapper) bool {
 		w.take(orderOf(p))
 	}
 	if l.tape.DueIf(w.order.Attempt > w.ran, 2) {
-		l.obeyOrder(p, w)
+		l.followOrder(p, w)
 	}
 	return w.runs
 }
 
-// obeyOrder does one thing that the order asks for.
-func (l *Life) obeyOrder(p *corev1.Pod, w *wrapper) {
+// followOrder does one thing that the order asks for.
+func (l *Life) followOrder(p *corev1.Pod, w *wrapper) {
 	switch {
 	case w.order.Attempt <= w.ran:
 	case w.runs && l.slow && l.trouble && !l.tape.Chance(10): // it takes its grace period
@@ -179,7 +179,7 @@ func (l *Life) exitInPlace(p *corev1.Pod, w *wrapper, code int32) {
 // exitContainer does that to code whose end is known.
 func (l *Life) exitContainer(p *corev1.Pod, w *wrapper, code int32) {
 	l.say("kubelet: the container of %s exits with code %d, for the %d. time", keyOf(p), code, w.exits+1)
-	w.mute = w.waits()
+	w.mute = w.awaitsOrder()
 	w.runs, w.down, w.held, w.heard, w.untold = false, true, nil, false, false
 	w.exits++
 	l.change(p, func(p *corev1.Pod) {
@@ -242,7 +242,7 @@ func (l *Life) wrappedCalmly(p *corev1.Pod, w *wrapper) bool {
 		return false
 	}
 	w.take(orderOf(p))
-	l.obeyOrder(p, w)
+	l.followOrder(p, w)
 	return w.runs
 }
 

@@ -196,7 +196,7 @@ func (t *truth) placed(p *corev1.Pod, job *v1beta1.GenericJob) {
 	if job.Status.Queue != nil && p.Spec.NodeSelector["pool"] != flavor {
 		t.violated("a pod goes to nodes for which it was not admitted", "%s: %v", p.Name, p.Spec.NodeSelector)
 	}
-	if t.overtaken(job.ResourceVersion, t.recordOf(job.UID).writer) {
+	if t.othersWentAhead(job.ResourceVersion, t.recordOf(job.UID).writer) {
 		t.raced[p.UID] = true // the call was under way when somebody else went ahead
 		return
 	}
@@ -229,7 +229,7 @@ func (t *truth) reported(was, is *unstructured.Unstructured) {
 	switch {
 	case before.Reserves == after.Reserves && before.Finished == after.Finished:
 		return
-	case t.life.tooLate, job != nil && t.overtaken(job.ResourceVersion, t.recordOf(job.UID).writer):
+	case t.life.tooLate, job != nil && t.othersWentAhead(job.ResourceVersion, t.recordOf(job.UID).writer):
 		t.recordOf(metav1.GetControllerOf(was).UID).evicted = true // the call was under way when somebody else went ahead
 		return
 	}

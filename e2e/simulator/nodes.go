@@ -168,7 +168,7 @@ func (l *Life) end(p *corev1.Pod, code int32) {
 		if l.beside != alone {
 			l.truth.mayPassForStranded(p, code)
 		}
-		if w.waits() && orderOf(p).Attempt > w.ran {
+		if w.awaitsOrder() && orderOf(p).Attempt > w.ran {
 			l.truth.neverBegins(p)
 		}
 	}
@@ -280,15 +280,15 @@ func (l *Life) podsCalm() {
 		case over(p), l.waitsCalmly(p):
 		case codeEnd(p) != nil:
 			l.lingersCalmly(p)
-		case l.napping, l.missesGang(p), l.overtaken(p), l.truth.trainsOn(p), l.truth.serves(p): // what came too late the operator has to stop
+		case l.napping, l.missesGang(p), l.madeTooLate(p), l.truth.trainsOn(p), l.truth.serves(p): // what came too late the operator has to stop
 		case !l.hangs || !l.hasDeadline():
 			l.exit(p, 0)
 		}
 	}
 }
 
-// overtaken reports whether a pod was created too late, and is not told of the present attempt either.
-func (l *Life) overtaken(p *corev1.Pod) bool {
+// madeTooLate reports whether a pod was created too late, and is not told of the present attempt either.
+func (l *Life) madeTooLate(p *corev1.Pod) bool {
 	job, _, _ := l.truth.of(p)
 	return l.truth.late[p.UID] && (l.wraps(p) == nil || job == nil || !isCurrent(job, p))
 }

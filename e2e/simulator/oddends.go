@@ -139,7 +139,7 @@ func (l *Life) loseForGood(p *corev1.Pod) {
 	l.truth.disrupted(p)
 	l.change(p, func(p *corev1.Pod) {
 		s := &p.Status.ContainerStatuses[0]
-		*s = gone(s.Name, 137, lost, metav1.Time{})
+		*s = gone(s.Name, 137, statusUnknown, metav1.Time{})
 		s.RestartCount, p.Status.Phase = 1, corev1.PodFailed
 		endBeside(p, l.clockOf(p))
 	})
@@ -207,7 +207,7 @@ func (l *Life) forgets(p *corev1.Pod, w *wrapper) bool {
 	w.raises = true
 	l.change(p, func(p *corev1.Pod) {
 		s := &p.Status.ContainerStatuses[0]
-		s.State, s.RestartCount = gone(s.Name, 137, lost, metav1.Time{}).State, int32(w.exits+w.extra)
+		s.State, s.RestartCount = gone(s.Name, 137, statusUnknown, metav1.Time{}).State, int32(w.exits+w.extra)
 	})
 	if l.tape.Chance(2) { // before anybody looks
 		l.restartContainer(p, w)

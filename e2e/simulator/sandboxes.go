@@ -106,7 +106,7 @@ func (l *Life) forgetContainer(p *corev1.Pod, w *wrapper) {
 		s := &p.Status.ContainerStatuses[0]
 		s.RestartCount = int32(w.exits + w.extra)
 		s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "PodInitializing"}}
-		s.LastTerminationState = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: lost}}
+		s.LastTerminationState = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: statusUnknown}}
 	})
 }
 
@@ -117,10 +117,10 @@ func (t *truth) stranded(p *corev1.Pod) {
 	t.noteOnNode(p, metav1.GetControllerOf(p).UID)
 	t.endsUnknown(p)
 	r.disruptions++
-	if r.lost == p.UID {
+	if r.lostContainer == p.UID {
 		r.doubts++ // who has seen neither loss takes the first for a failure: only the last end is told
 	}
-	r.lost = p.UID
+	r.lostContainer = p.UID
 }
 
 // endLost is the kubelet that ends a pod, as it was told, whose container it has lost.
@@ -140,9 +140,9 @@ func (l *Life) endLost(p *corev1.Pod) {
 func isLost(p *corev1.Pod) bool {
 	s := p.Status.ContainerStatuses[0]
 	if s.State.Terminated != nil {
-		return s.State.Terminated.Reason == lost
+		return s.State.Terminated.Reason == statusUnknown
 	}
-	return s.State.Waiting != nil && s.LastTerminationState.Terminated != nil && s.LastTerminationState.Terminated.Reason == lost
+	return s.State.Waiting != nil && s.LastTerminationState.Terminated != nil && s.LastTerminationState.Terminated.Reason == statusUnknown
 }
 
 // mayPassForStranded notes an end by a code that a pod has, too, which has lost its sandbox. An operator whose view is old, or whose clock is ahead,

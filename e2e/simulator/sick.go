@@ -120,7 +120,7 @@ func (t *truth) knows() (o *operator, ok bool) {
 // keepsOffSick checks that a new pod keeps off a sick node, if its job avoids no other.
 func (t *truth) keepsOffSick(p *corev1.Pod, job *v1beta1.GenericJob, rec *record) {
 	o, ok := t.knows()
-	if !ok || job.Spec.AvoidNodes == nil || len(job.Status.AvoidedNodes) > 0 || t.overtaken(job.ResourceVersion, rec.writer) {
+	if !ok || job.Spec.AvoidNodes == nil || len(job.Status.AvoidedNodes) > 0 || t.othersWentAhead(job.ResourceVersion, rec.writer) {
 		return
 	}
 	for _, node := range nodes {

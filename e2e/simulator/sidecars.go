@@ -70,7 +70,7 @@ func (t *truth) evictionsWritten(was, is *v1beta1.GenericJob) {
 		replicaType, rank := p.Labels[v1beta1.LabelReplicaType], number(p, v1beta1.LabelReplicaRank)
 		before, after := ledgerRecord(&was.Status, replicaType, rank), ledgerRecord(&is.Status, replicaType, rank)
 		// Of a container that was lost before, an operator whose view is old knows no more than that.
-		if _, _, r := t.of(p); told(p) == int(was.Status.JobAttempt+before.Attempt) && !r.bare && r.lost != p.UID {
+		if _, _, r := t.of(p); told(p) == int(was.Status.JobAttempt+before.Attempt) && !r.bare && r.lostContainer != p.UID {
 			t.evictionWritten(p, before, after)
 		}
 	}

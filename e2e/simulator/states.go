@@ -27,8 +27,8 @@ var rareStates = []string{
 // collected is how lives tell of a pod without a node that the pod garbage collector has ended.
 const collected = "collected without a node"
 
-// lost is how a kubelet calls containers that it does not find, and those that it never made.
-const lost = "ContainerStatusUnknown"
+// statusUnknown is how a kubelet calls containers that it does not find, and those that it never made.
+const statusUnknown = "ContainerStatusUnknown"
 
 // prepare is the init container that the templates of some jobs have.
 const prepare = "prepare"
@@ -243,10 +243,10 @@ func (l *Life) endUnmade(p *corev1.Pod) {
 	name, now := p.Spec.Containers[0].Name, l.clockOf(p)
 	if !hasInit(p) {
 		l.show(p, "a container was not made")
-		l.tell(p, corev1.PodFailed, gone(name, 137, lost, metav1.Time{}), corev1.ContainerStatus{})
+		l.tell(p, corev1.PodFailed, gone(name, 137, statusUnknown, metav1.Time{}), corev1.ContainerStatus{})
 		return
 	}
-	init := gone(prepare, 137, lost, metav1.Time{})
+	init := gone(prepare, 137, statusUnknown, metav1.Time{})
 	if list := p.Status.InitContainerStatuses; len(list) > 0 && list[0].State.Running != nil {
 		if init = gone(prepare, 143, "Error", now); p.DeletionTimestamp != nil {
 			l.truth.ended(p, 143)
