@@ -151,19 +151,19 @@ func (t *truth) mayBeAfter(p *corev1.Pod, r *replica) {
 
 // codeEnds ends the code that runs in a pod, in one of the ways that are drawn.
 func (l *Life) codeEnds(p *corev1.Pod, way int) {
-	fails := 57
+	failsFrom := fails
 	if l.wraps(p) != nil || tellsSteps(p) {
-		fails = 53 // so that it is started over several times
+		failsFrom = failsOften
 	}
 	if tellsSteps(p) && l.stride == stuckStride {
-		fails = 51 // and again
+		failsFrom = succeeds // always
 	}
 	switch {
-	case way >= 51 && l.isOnBadNode(p):
+	case way >= succeeds && l.isOnBadNode(p):
 		l.exit(p, 17)
-	case way >= fails:
+	case way >= failsFrom:
 		l.exit(p, l.hangsInstead(l.mostlyAlike(p, pickOf(l.tape, int32(1), 137, 143))))
-	case way >= 51:
+	case way >= succeeds:
 		l.settling[p.UID] = (way == settles || l.starved[p.UID]) && l.beside == alone
 		l.exit(p, 0)
 	default:

@@ -91,7 +91,7 @@ func (l *Life) runningPod(p *corev1.Pod) {
 		l.lingeringPod(p)
 		return
 	}
-	n := l.tape.choose(60, l.shift(p, waits)...)
+	n := l.tape.choose(ways, l.shift(p, waits)...)
 	if waits || !l.rarely(p, n) {
 		l.befall(p, n, waits)
 	}
@@ -100,16 +100,16 @@ func (l *Life) runningPod(p *corev1.Pod) {
 // befall is what ends a pod that runs, or asks it to stop: its code, its node, or somebody else. Code that waits does not end by itself.
 func (l *Life) befall(p *corev1.Pod, n int, waits bool) {
 	switch {
-	case n >= 51, n == 47:
+	case n >= succeeds, n == overLimit:
 		if !waits {
 			l.codeEnds(p, n)
 		}
-	case n == 50:
+	case n == evicted:
 		l.evict(p)
-	case n == 49:
+	case n == deleted:
 		l.say("a user deletes %s", keyOf(p))
 		l.delete(p)
-	case n == 48:
+	case n == disrupted:
 		l.disrupt(p, pickOf(l.tape, "EvictionByEvictionAPI", "PreemptionByScheduler"))
 	}
 }
