@@ -25,8 +25,8 @@ const kindPodGroup = "PodGroup"
 // protection is what keeps a PodGroup of Kubernetes' own scheduler until the last of its pods is over.
 const protection = "scheduling.k8s.io/podgroup-protection"
 
-// schedule places a pod that waits. A gang scheduler does so if as many pods of its group are there as are placed together. It does
-// not see pods that are over, nor those that somebody is deleting without a node.
+// schedule places a pod that waits. A gang scheduler places a pod if as many pods of its group are there as it places together. It does not see pods
+// that are over, nor those without a node that somebody deletes.
 func (l *Life) schedule(p *corev1.Pod) {
 	if name := groupOf(p); name != "" {
 		group, members := l.api.get(key{kindPodGroup, name}), int64(0)

@@ -50,7 +50,7 @@ func (l *Life) idleTime() time.Duration {
 	return idle
 }
 
-// The outcomes of what code does that runs: see befall and codeEnds. All above succeeds end the code, too.
+// The outcomes of one step of code that runs: see befall and codeEnds. All from succeeds on end the code, too.
 const (
 	runsOn     = 0
 	overLimit  = 47

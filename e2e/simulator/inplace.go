@@ -98,7 +98,7 @@ func (t *truth) attemptOf(p *corev1.Pod) int {
 	return told(p)
 }
 
-// wrapped is what happens to a pod that restarts in place in one step of trouble. It reports whether that was all.
+// wrapped is one step of trouble of a pod that restarts in place. It reports whether nothing else is to happen to the pod in this step.
 func (l *Life) wrapped(p *corev1.Pod, w *wrapper) bool {
 	t := l.tape
 	switch {
@@ -141,7 +141,7 @@ func (l *Life) killWaiting(p *corev1.Pod, w *wrapper) {
 	l.exitInPlace(p, w, 137)
 }
 
-// follows is a wrapper that may see an order, and do one thing that it asks for. It reports whether its code runs.
+// follows lets a wrapper see an order, or not, and do one thing that the order asks for. It reports whether its code runs.
 func (l *Life) follows(p *corev1.Pod, w *wrapper) bool {
 	if l.tape.DueIf(orderOf(p).After(w.order), 3) {
 		w.take(orderOf(p))
@@ -170,13 +170,14 @@ func (l *Life) followOrder(p *corev1.Pod, w *wrapper) {
 	}
 }
 
-// exitInPlace ends the container of a pod, which the kubelet will start again: it tells so, or has done it when it tells.
+// exitInPlace ends the container of a pod, and notes that in the truth. The kubelet will start the container again. It tells of the end at once, or
+// tells later that the container backs off.
 func (l *Life) exitInPlace(p *corev1.Pod, w *wrapper, code int32) {
 	l.truth.ended(p, code)
 	l.exitContainer(p, w, code)
 }
 
-// exitContainer does that to code whose end is known.
+// exitContainer ends the container of a pod, as exitInPlace does. The truth has the end of its code already.
 func (l *Life) exitContainer(p *corev1.Pod, w *wrapper, code int32) {
 	l.say("kubelet: the container of %s exits with code %d, for the %d. time", keyOf(p), code, w.exits+1)
 	w.mute = w.awaitsOrder()
@@ -204,7 +205,7 @@ func (l *Life) restartContainer(p *corev1.Pod, w *wrapper) {
 	}
 }
 
-// tellRestart is the kubelet that tells so.
+// tellRestart is the kubelet that tells that it has started a container again.
 func (l *Life) tellRestart(p *corev1.Pod, w *wrapper) {
 	w.untold = false
 	l.change(p, func(p *corev1.Pod) {
@@ -216,13 +217,13 @@ func (l *Life) tellRestart(p *corev1.Pod, w *wrapper) {
 	})
 }
 
-// waitsCalmly is what happens to a pod in a calm step if it restarts in place. It reports whether it has no code that runs.
+// waitsCalmly is one calm step of a pod, if it restarts in place. It reports whether the pod restarts in place, and runs no code.
 func (l *Life) waitsCalmly(p *corev1.Pod) bool {
 	w := l.wraps(p)
 	return w != nil && (codeEnd(p) == nil || w.down || w.untold) && !l.wrappedCalmly(p, w)
 }
 
-// wrappedCalmly is what happens to such a pod when there is no trouble. It reports whether its code runs.
+// wrappedCalmly is one calm step of a pod that restarts in place. It reports whether its code runs.
 func (l *Life) wrappedCalmly(p *corev1.Pod, w *wrapper) bool {
 	if isTold(p) {
 		l.endTold(p)

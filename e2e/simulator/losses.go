@@ -119,7 +119,7 @@ func (l *Life) takeReadyBack(node string) {
 	}
 }
 
-// isReadyTaken reports whether the node controller has done so, and the kubelet has not told since that the pod is Ready.
+// isReadyTaken reports whether the node controller has called a pod not Ready, and the kubelet has not called it Ready since.
 func isReadyTaken(p *corev1.Pod) bool {
 	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.ContainersReady })
 }

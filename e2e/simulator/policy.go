@@ -225,8 +225,8 @@ func (p *policy) stands(now time.Time) bool {
 	return false
 }
 
-// asksNoMore reports whether what is refused is not asked for any more. That is so of a type that starts after others, while one of these is not Ready.
-// Its replicas that lack a pod all wait, each by its own attempt.
+// asksNoMore reports whether the operator does not ask any more for what is refused. It asks for no pod of a type that starts after others, while one
+// of these is not Ready. Its replicas that lack a pod all wait, each by its own attempt.
 func (t *truth) asksNoMore(p *policy, job *v1beta1.GenericJob) bool {
 	i := slices.IndexFunc(job.Spec.ReplicaSpecs, func(r v1beta1.ReplicaSpec) bool { return r.Type == "worker" })
 	if p.verb != "create" || p.about != "-worker-" || i < 0 {

@@ -20,7 +20,7 @@ func isRebooted(p *corev1.Pod) bool {
 	return len(list) > 0 && list[0].State.Terminated != nil && list[0].State.Terminated.Reason == unknownEnd
 }
 
-// losesContainer draws whether a node does one of these to a pod: more often while its wrapper waits.
+// losesContainer draws whether a node loses the container of a pod: more often while its wrapper waits.
 func (l *Life) losesContainer(w *wrapper) bool {
 	often := 150
 	if !w.runs && !w.down {
@@ -92,7 +92,8 @@ func (l *Life) strand(p *corev1.Pod, w *wrapper, code int32, reason string) {
 	})
 }
 
-// forgetContainer is a kubelet that cannot find a container any more. It has raised the restart count when it tells so, and starts another.
+// forgetContainer is a kubelet that cannot find a container any more. It raises the restart count before it tells of that, and starts another
+// container.
 func (l *Life) forgetContainer(p *corev1.Pod, w *wrapper) {
 	l.say("kubelet: cannot find the container of %s, and waits to start another", keyOf(p))
 	l.truth.stranded(p)
@@ -184,7 +185,7 @@ func (t *truth) streaksWritten(was, is *v1beta1.GenericJob) {
 	}
 }
 
-// streaksOfAll: each member of the job has failed or was disrupted with all of it only.
+// streaksOfAll checks that no member of a job has a longer streak than the job has restarts and disruptions: its members restart all together.
 func (t *truth) streaksOfAll(s *v1beta1.GenericJobStatus) {
 	for _, l := range s.Ledger {
 		for _, r := range l.Replicas {

@@ -76,7 +76,7 @@ func (t *truth) evictionsWritten(was, is *v1beta1.GenericJob) {
 	}
 }
 
-// evictionWritten checks it of a pod of the present attempt.
+// evictionWritten checks how an eviction is recorded, for a pod of the present attempt.
 func (t *truth) evictionWritten(p *corev1.Pod, before, after v1beta1.RankRecord) {
 	counted := after.Restarts > before.Restarts
 	switch {
@@ -87,7 +87,7 @@ func (t *truth) evictionWritten(p *corev1.Pod, before, after v1beta1.RankRecord)
 	}
 }
 
-// isUnwanted reports whether somebody wants a pod to go, or its end tells nothing.
+// isUnwanted reports whether somebody has asked a pod to go, or it only debugs. Then nothing follows from how it ends.
 func isUnwanted(p *corev1.Pod) bool {
 	_, stopped := p.Annotations[v1beta1.AnnotationStopped]
 	return p.DeletionTimestamp != nil || stopped || p.Labels[v1beta1.LabelDebug] == "true"
@@ -138,7 +138,8 @@ func endBeside(p *corev1.Pod, at metav1.Time) {
 	}
 }
 
-// lingersCalmly is what happens to such a pod when there is no trouble: a container that was added runs until it is told to stop.
+// lingersCalmly is one calm step of a pod whose code has ended, and in which something else still runs. A container that was added runs until it is
+// told to stop.
 func (l *Life) lingersCalmly(p *corev1.Pod) {
 	if l.evicting[p.UID] || l.settling[p.UID] || l.beside == native || isTold(p) {
 		l.endRest(p)
