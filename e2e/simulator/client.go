@@ -106,7 +106,7 @@ func (r *live) Get(ctx context.Context, k client.ObjectKey, o client.Object, _ .
 		return r.node(ctx, k.Name, node)
 	}
 	id := key{kindOf(o), k.Name}
-	return r.operator.look(ctx, "looks at "+id.String(), func() error {
+	return r.operator.read(ctx, "looks at "+id.String(), func() error {
 		have := r.operator.life.api.get(id)
 		if have == nil {
 			return notFound(id)
@@ -129,12 +129,12 @@ func (r *live) List(ctx context.Context, list client.ObjectList, options ...clie
 	o.ApplyOptions(options)
 	into := list.(*metav1.PartialObjectMetadataList)
 	if into.Kind == "NodeList" {
-		return r.operator.look(ctx, "counts nodes", func() error {
+		return r.operator.read(ctx, "counts nodes", func() error {
 			into.Items, into.RemainingItemCount = make([]metav1.PartialObjectMetadata, 1), new(int64(len(nodes)-1))
 			return nil
 		})
 	}
-	return r.operator.look(ctx, "lists pods", func() error {
+	return r.operator.read(ctx, "lists pods", func() error {
 		for _, p := range r.operator.life.api.pods() {
 			phase := fields.Set{"status.phase": string(p.Status.Phase)}
 			if o.LabelSelector.Matches(labels.Set(p.Labels)) && (o.FieldSelector == nil || o.FieldSelector.Matches(phase)) {
