@@ -90,7 +90,7 @@ var ofReconciles = []mutant{
 	{"new pods with an affinity of their own do not avoid a node that the job avoids", "kernel/spec/avoid.go",
 		"for i := range (*required).NodeSelectorTerms {", "for i := range (*required).NodeSelectorTerms[:1] {"},
 	{"the breaker is ignored", "kernel/ledger/node_problems.go",
-		"if len(kept) < most && !has(kept, n.Node) {", "if !has(kept, n.Node) {"},
+		"if len(kept) < most && !HasNode(kept, n.Node) {", "if !HasNode(kept, n.Node) {"},
 	{"the last node is avoided", "kernel/ledger/nodes.go",
 		"most = min(most, max(0, nodeCount-1-len(d.lost)))", "most = min(most, nodeCount)"},
 	{"every failure of one crash counts", "kernel/avoid_nodes.go",
