@@ -53,32 +53,32 @@ func startOver(draft ledger.Draft, o *outcomes, l *loss, now time.Time) writtenR
 		if (e.state == podstate.Stranded || leavesNode) && !draft.BarrierIsOpen() { // this pod must not be awaited at the barrier
 			draft.ReplacePod(e.account, e.rank)
 		}
-		reason := &e
+		told := &e
 		if o.reasonForAll != nil {
-			reason = o.reasonForAll
+			told = o.reasonForAll
 		}
-		written.add(draft.Ledger, &e, reason)
+		written.add(draft.Ledger, &e, told)
 	}
 	return written
 }
 
-// add notes what users are told of a restart after an end, which the ledger has already. They hear of the end that is its reason.
-func (w *writtenRestarts) add(l *ledger.Ledger, e, reason *end) {
+// add notes what users are told of a restart after an end, which the ledger has already. They hear that its reason is the end told.
+func (w *writtenRestarts) add(l *ledger.Ledger, e, told *end) {
 	numbers := podstate.NumbersOf(e.pod.Pod)
 	restarted := status.Restart{
-		Ledger: l, Account: e.account, Rank: e.rank, Counted: e.isCounted(), InCountedHang: e.inCountedHang, Why: reason.why, Rule: e.rule,
+		Ledger: l, Account: e.account, Rank: e.rank, Counted: e.isCounted(), InCountedHang: e.inCountedHang, Why: told.why, Rule: e.rule,
 		InPod: e.state == podstate.FailedInPod && !l.IsObsolete(e.account, e.rank, numbers.Attempt, numbers.JobAttempt),
 	}
 	event := restarted.Event()
-	event.Replica, event.Pod, event.UID = fmt.Sprintf("%s-%d", reason.account.Type, reason.rank), reason.pod.Name, reason.pod.UID
-	event.Node = reason.pod.Spec.NodeName
+	event.Replica, event.Pod, event.UID = fmt.Sprintf("%s-%d", told.account.Type, told.rank), told.pod.Name, told.pod.UID
+	event.Node = told.pod.Spec.NodeName
 	event.Attempt = l.Attempt(e.account, e.rank)
 	w.events = append(w.events, event)
 	if streak := e.account.Streak(e.rank); streak >= status.OftenRejected && e.countsAs == ledger.Disruption && e.pod.WasRejected() {
 		w.rejected = status.OftenRejectedPod(e.why, streak, e.pod.Status.Message)
 	}
 	if isFailure(e) {
-		w.failures = append(w.failures, restarted.Failure(reason.pod.FailureWithCause()))
+		w.failures = append(w.failures, restarted.Failure(told.pod.FailureWithCause()))
 	}
 }
 

@@ -160,6 +160,11 @@ func (p *planning) addFirstFailure(first *end) (counted ledger.NodeFailure) {
 	return counted
 }
 
+// endsOf returns the ends of this reconcile whose failures belong to the incident with this number.
+func (p *planning) endsOf(number int) []*end {
+	return slices.DeleteFunc(slices.Clone(p.recorded.ended), func(e *end) bool { return p.incident.NumberOf(e.pod.Name) != number })
+}
+
 // mayBeOfNode reports whether an end may count for its node. It does not if it is a disruption, or belongs to a hang of which the status knows the
 // first failure.
 func (p *planning) mayBeOfNode(e *end) bool { return isFailure(e) && !p.recorded.hang.includes(e) }

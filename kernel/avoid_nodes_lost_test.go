@@ -1,7 +1,6 @@
 package kernel_test
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -76,32 +75,6 @@ func TestTheLossOfANodeCountsThatIsAvoidedAlready(t *testing.T) {
 	require.Equal(t, v1beta1.AvoidLost, job.Status.NodeFailures[0].Reason)
 	require.Len(t, job.Status.AvoidedNodes, 1)
 	require.True(t, job.Status.AvoidedNodes[0].Until.Time.Equal(kt.At(24*time.Hour+20*time.Minute)))
-}
-
-// A lost node takes no place of those that atMost allows.
-func TestANodeIsNotAvoidedBecauseALostOneLeavesNoOther(t *testing.T) {
-	job := endless(v1beta1.AvoidNodes{})
-	w := kernel.World{
-		Job: job, Pods: []*corev1.Pod{kt.Pod(job, "worker", 0, kt.Running, onNode("a"), kt.Deleted(kt.Start, time.Second), kt.Marked)},
-		Nodes: map[string]podstate.Node{"a": {SilentSince: kt.Start}}, Now: kt.At(10 * time.Minute), NodeCount: 2, Settings: kt.Settings,
-	}
-	job = after(job, planWorld(t, w))
-	require.Equal(t, []string{"a"}, avoids(job))
-	for _, minute := range []time.Duration{20, 40} {
-		now := kt.At(minute * time.Minute)
-		w = kernel.World{
-			Job: job, Pods: []*corev1.Pod{kt.Pod(job, "worker", 0, kt.ExitedAt(17, now), onNode("b"))}, Nodes: map[string]podstate.Node{}, Now: now,
-			NodeCount: 2, Settings: kt.Settings,
-		}
-		d := planWorld(t, w)
-		job = after(job, d)
-		if minute == 40 {
-			i := slices.IndexFunc(d.Events, func(e kernel.Event) bool { return e.Reason == v1beta1.ReasonNodeNotAvoided })
-			require.GreaterOrEqual(t, i, 0)
-			require.Contains(t, d.Events[i].Message, "no other node would be left")
-		}
-	}
-	require.Equal(t, []string{"a"}, avoids(job))
 }
 
 // More nodes may be lost than are avoided. Which ones are, must not change from one look to the next.

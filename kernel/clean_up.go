@@ -16,10 +16,10 @@ import (
 // forFinishedJob lets go of a pod of a job that has finished, and cleans up by the job's policy.
 func (a *acting) forFinishedJob(t *roster.Type, rank int, pod podstate.Pod) {
 	waits, untilStranded := a.waitsForOrder(t, rank, pod)
-	isCleanedUp, untilRemoved := a.isCleanedUpNow(t, rank, pod)
+	isRemoved, untilRemoved := a.isRemoved(t, rank, pod)
 	a.wakeAfter(soonest(untilStranded, untilRemoved))
 	switch {
-	case isCleanedUp, waits && pod.Spec.NodeName == "": // a pod without a node has no kubelet to end it, and no logs
+	case isRemoved, waits && pod.Spec.NodeName == "": // a pod without a node has no kubelet to end it, and no logs
 		a.removeFinished(t, rank, pod)
 	case t.HasFinished(rank):
 		a.releaseFinished(pod, "the job has finished")
@@ -30,8 +30,8 @@ func (a *acting) forFinishedJob(t *roster.Type, rank int, pod podstate.Pod) {
 	}
 }
 
-// isCleanedUpNow reports whether the clean-up of a finished job deletes a pod now. Until is after what time that may change; 0 if it does not by itself.
-func (a *acting) isCleanedUpNow(t *roster.Type, rank int, pod podstate.Pod) (removed bool, until time.Duration) {
+// isRemoved reports whether the clean-up of a finished job deletes a pod now. Until is after what time that may change; 0 if it does not by itself.
+func (a *acting) isRemoved(t *roster.Type, rank int, pod podstate.Pod) (removed bool, until time.Duration) {
 	cleansUp, until := a.cleansUp(t, rank, pod)
 	if !cleansUp {
 		return false, until

@@ -50,45 +50,45 @@
 // Each file of this package is a stage, a rule, one feature, or a helper of these. The stages are those of Plan, as below. More tests of a feature
 // begin with its name, as first_failure_age_test.go, and stories_test.go has whole lives.
 //
-//	file                      called in stage                   what it has                                  first of its tests
-//	act.go                    act                               which actions, by the state of each pod      clean_up_test.go
-//	action.go                 the caller                        what an action is; the pod of a CreatePod    internal_test.go
-//	apply.go                  apply                             restarts, written into the draft             outcomes_test.go
-//	auxiliary.go              record, act                       auxiliary pods of a finished job             auxiliary_test.go
-//	avoid_nodes.go            observe, apply, act               failures that count for nodes                avoid_nodes_test.go
-//	avoid_nodes_late.go       apply                             a first failure that becomes known late      avoid_nodes_test.go
-//	budget.go                 record, decide                    which ends the limits allow to restart       budget_test.go
-//	clean_up.go               act                               pods of a finished job                       clean_up_test.go
-//	create.go                 act                               pods and the Service                         start_policy_test.go
-//	defaults.go               kubectl gj why                    what happens by default, as a list           defaults_test.go
-//	expire.go                 act                               ttlSecondsAfterFinished                      clean_up_test.go
-//	failure_policy.go         record, decide                    rules of failurePolicy                       failure_policy_test.go
-//	finish.go                 decide                            success rules and failure rules              rules_test.go
-//	first_failure.go          record, decide, apply             which failure came first                     first_failure_test.go
-//	gang.go                   apply, act                        groups of gang schedulers                    gang_test.go
-//	hang.go                   record, decide, apply             hangs of several replicas                    hang_test.go
-//	history.go                apply                             why time was lost                            history_test.go
-//	kueue.go                  decide, apply, act                the queue of Kueue                           kueue_test.go
-//	lives.go                  decide, apply                     for how long replicas have lived             lives_test.go
-//	misplaced_ranks.go        tell                              pods that Kueue has not placed by rank       kueue_order_test.go
-//	no_progress.go            record, decide, tell, the caller  failures in a row without a newer step       no_progress_test.go
-//	order.go                  act                               orders of pods that restart in place         inplace_test.go
-//	outcomes.go               record, decide                    what the ends of pods mean                   outcomes_test.go
-//	plan.go                   all                               the stages                                   walk_test.go
-//	progress.go               tell, the caller                  the code's step and loss                     signs_test.go
-//	quota.go                  decide, act                       whether the queue's quota is enough          kueue_test.go
-//	recomputed.go             tell                              steps that are done again                    recomputed_test.go
-//	recovery.go               tell                              the first step after a loss                  recovery_test.go
-//	refusals.go               the caller                        what the apiserver refuses                   refusals_test.go
-//	refused_restart_rules.go  the caller                        whether it refuses the operator's own rules  refused_restart_rules_test.go
-//	release.go                observe, act, tell                finalizers                                   pod_metadata_test.go
-//	rules.go                  decide                            the rules in their order                     rules_test.go
-//	ruling.go                 record                            what becomes of an end                       ruling_test.go
-//	silent_scheduler.go       apply                             schedulers that do not run                   gang_test.go
-//	stop_together.go          record                            stopTogether                                 signs_test.go
-//	time.go                   decide, apply                     what time is spent on                        time_test.go
-//	weight.go                 the caller                        how much memory a plan takes                 bounded_test.go
-//	world.go                  all                               World and Decision                           hostile_test.go
+//	file                      called in stage              what it has                                  first of its tests
+//	act.go                    act                          which actions, by the state of each pod      clean_up_test.go
+//	action.go                 the caller                   what an action is; the pod of a CreatePod    internal_test.go
+//	apply.go                  apply                        restarts, written into the draft             outcomes_test.go
+//	auxiliary.go              act                          auxiliary pods of a finished job             auxiliary_test.go
+//	avoid_nodes.go            observe, apply, act          failures that count for nodes                avoid_nodes_test.go
+//	avoid_nodes_late.go       apply                        a first failure that becomes known late      avoid_nodes_test.go
+//	budget.go                 record                       which ends the limits allow to restart       budget_test.go
+//	clean_up.go               act                          pods of a finished job                       clean_up_test.go
+//	create.go                 act                          pods and the Service                         start_policy_test.go
+//	defaults.go               kubectl gj why               what happens by default, as a list           defaults_test.go
+//	expire.go                 act                          ttlSecondsAfterFinished                      clean_up_test.go
+//	failure_policy.go         record, decide               rules of failurePolicy                       failure_policy_test.go
+//	finish.go                 decide                       success rules and failure rules              rules_test.go
+//	first_failure.go          record, apply                which failure came first                     first_failure_test.go
+//	gang.go                   apply, act                   groups of gang schedulers                    gang_test.go
+//	hang.go                   record                       hangs of several replicas                    hang_test.go
+//	history.go                apply                        why time was lost                            history_test.go
+//	kueue.go                  decide, act                  the queue of Kueue                           kueue_test.go
+//	lives.go                  decide, apply                for how long replicas have lived            lives_test.go
+//	misplaced_ranks.go        tell                         pods that Kueue has not placed by rank       kueue_order_test.go
+//	no_progress.go            record, tell, the caller     failures in a row without a newer step       no_progress_test.go
+//	order.go                  act                          orders of pods that restart in place         inplace_test.go
+//	outcomes.go               record                       what the ends of pods mean                   outcomes_test.go
+//	plan.go                   all                          the stages                                   walk_test.go
+//	progress.go               tell, the caller             the code's step and loss                     signs_test.go
+//	quota.go                  decide, act                  whether the queue's quota is enough          kueue_test.go
+//	recomputed.go             tell                         steps that are done again                    recomputed_test.go
+//	recovery.go               tell                         the first step after a loss                  recovery_test.go
+//	refusals.go               the caller                   what the apiserver refuses                   refusals_test.go
+//	refused_restart_rules.go  the caller                   whether it refuses the operator's own rules  refused_restart_rules_test.go
+//	release.go                observe, act, tell           finalizers                                   pod_metadata_test.go
+//	rules.go                  decide                       the rules in their order                     rules_test.go
+//	ruling.go                 record                       what becomes of an end                       ruling_test.go
+//	silent_scheduler.go       apply                        schedulers that do not run                   gang_test.go
+//	stop_together.go          record                       stopTogether                                 signs_test.go
+//	time.go                   decide, apply                what time is spent on                        time_test.go
+//	weight.go                 the caller                   how much memory a plan takes                 bounded_test.go
+//	world.go                  all                          World and Decision                           hostile_test.go
 //
 // # The walk of a failed pod
 //
@@ -127,8 +127,7 @@
 //     Superseded, or Behind if its code restarts in it. draft.NoteCodeStarted notes that code has started: from now on edits need a pause.
 //   - findFirstFailure (first_failure.go) asks the incident which failure came first. If that was another one than known so far,
 //     correctNodeFailures (avoid_nodes_late.go) counts it for its node.
-//   - openBarrierAndFormGang (plan.go) opens the barrier if all replicas have come to it, and forms the gang. findStartObstacles (plan.go) finds a
-//     scheduler that says nothing, and a resource flavor that is missing.
+//   - openBarrierAndFormGang (plan.go) opens the barrier if all replicas have come to it, and forms the gang.
 //   - explainLoss (history.go) and noteTime (time.go) write into the draft why the job lost time, and since when.
 //
 // act:

@@ -54,7 +54,6 @@ func TestTheFirstRuleThatMatchesIsTaken(t *testing.T) {
 		"the message where there is no exception":                          {v1beta1.FailureMatch{Messages: "code 17"}, torchrun, true},
 		"the code of a consequence":                                        {v1beta1.FailureMatch{ExitCodes: []int32{1}}, peer, true},
 		"the worker's code":                                                {v1beta1.FailureMatch{ExitCodes: []int32{17}}, torchrun, true},
-		"the code of a signal that has no name here":                       {v1beta1.FailureMatch{ExitCodes: []int32{152}}, v1beta1.ReplicaFailure{ExitCode: new(int32(1)), WorkerSignal: "signal 24"}, true},
 		"its launcher's code is not the worker's":                          {v1beta1.FailureMatch{ExitCodes: []int32{1}}, torchrun, false},
 		"the code of its launcher is not that of a worker that was killed": {v1beta1.FailureMatch{ExitCodes: []int32{1}}, killed, false},
 		"a worker that was killed has the code of a shell":                 {v1beta1.FailureMatch{ExitCodes: []int32{137}}, killed, true},

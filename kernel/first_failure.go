@@ -90,11 +90,6 @@ func (p *planning) reportFirst() {
 	}
 }
 
-// endsOf returns the ends of this reconcile whose failures belong to the incident with this number.
-func (p *planning) endsOf(number int) []*end {
-	return slices.DeleteFunc(slices.Clone(p.recorded.ended), func(e *end) bool { return p.incident.NumberOf(e.pod.Name) != number })
-}
-
 // findFirstFailure returns the first failure, as far as this reconcile knows; nil if there is none. Before is the summary that the status still has, if
 // the new one differs from it; otherwise "".
 func (p *planning) findFirstFailure() (first *v1beta1.FirstFailure, before string) {

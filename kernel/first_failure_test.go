@@ -49,7 +49,7 @@ func TestTheFirstFailureIsNeverWhatFollowsFromIt(t *testing.T) {
 		"killed":        {map[int]kt.PodOption{0: crashed(0, 1, parted), 1: crashed(0, 137, "step 3")}, 1, 1, `exited with error code 137 (SIGKILL), last output: "step 3"; 1 other failed, too`},
 		"an exit code":  {map[int]kt.PodOption{3: crashed(0, 3, ""), 1: crashed(0, 1, parted)}, 3, 1, `exited with error code 3; 1 other failed, too`},
 		"alone":         {map[int]kt.PodOption{2: crashed(0, 1, nan)}, 2, 0, `exited with error code 1: "ValueError: loss is nan" at /train.py:12, in main`},
-		"nobody knows":  {map[int]kt.PodOption{1: crashed(0, 1, ""), 2: crashed(0, 1, "")}, 1, 1, `exited with error code 1 (or first was Pod[%s]: they ended within a second of each other); 1 other failed, too`},
+		"nobody knows":  {map[int]kt.PodOption{1: crashed(0, 1, ""), 2: crashed(0, 1, "")}, 1, 1, `exited with error code 1 (or first was Pod[%s]: they ended within the same second); 1 other failed, too`},
 		"none is known": {map[int]kt.PodOption{1: crashed(0, 143, "")}, 1, 0, `exited with error code 143 (SIGTERM) (probably because it was told to end: whose failure came first is not known)`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestTheFirstFailureIsNeverWhatFollowsFromIt(t *testing.T) {
 			require.Equal(t, tc.others, first.Others)
 			summary := "Pod[" + first.Pod + "] " + tc.summary
 			if len(first.OrElse) > 0 {
-				summary = "Pod[" + first.Pod + "] " + `exited with error code 1 (or first was Pod[` + nameOf(job, 2) + `]: they ended within a second of each other); 1 other failed, too`
+				summary = "Pod[" + first.Pod + "] " + `exited with error code 1 (or first was Pod[` + nameOf(job, 2) + `]: they ended within the same second); 1 other failed, too`
 			}
 			require.Equal(t, summary, first.Summary)
 			require.Equal(t, summary+"; all replicas are replaced, attempt 1 (restart 1 of 3); this pod was on node node", d.Events[0].Message)

@@ -38,7 +38,7 @@ func regroup(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roste
 		pod := t.Pods[rank]
 		switch {
 		case t.HasFinished(rank):
-		case pod == nil || !replicas.State(t, rank).StaysInUse() || !podstate.IsScheduled(pod):
+		case pod == nil || !replicas.State(t, rank).GoesOn() || !podstate.IsScheduled(pod):
 			members++ // its pod is to be placed, or made, in the present group
 		default:
 			placed++
@@ -95,7 +95,7 @@ func (a *acting) groupLacksPods() bool {
 		pod := t.Pods[rank]
 		isIn := pod != nil && !build.LacksGroup(a.Job, pod) && groupNumberOf(pod) == int(group.Group)
 		switch {
-		case pod == nil || !a.replicas.State(t, rank).StaysInUse():
+		case pod == nil || !a.replicas.State(t, rank).GoesOn():
 			members++
 		case !podstate.IsScheduled(pod):
 			members++

@@ -26,14 +26,14 @@ type hang struct {
 	counted, excepted time.Time
 }
 
-// lastHang returns the hang that the status knows. It looks at the first failure, too: status.failures keeps only the last five,
-// so the hang may have dropped out of it.
+// lastHang returns the hang that the status knows. It looks at the first failure, too: so many may have followed from a hang that status.failures does
+// not hold the hang any more.
 func lastHang(job *v1beta1.GenericJob, l *ledger.Ledger) (h hang) {
 	beat := job.Spec.Heartbeat
 	if beat == nil || l.RestartsTogether() {
 		return h
 	}
-	h.within = spec.Seconds(int64(min(ptr.Deref(beat.SteadySeconds, spec.HeartbeatSteady), ptr.Deref(beat.StartupSeconds, spec.HeartbeatStartup))))
+	h.within = ledger.Seconds(int64(min(ptr.Deref(beat.SteadySeconds, spec.HeartbeatSteady), ptr.Deref(beat.StartupSeconds, spec.HeartbeatStartup))))
 	if first := job.Status.FirstFailure; first != nil {
 		h.noteStored(job, l, &first.ReplicaFailure)
 	}
@@ -90,7 +90,7 @@ func (h *hang) putFirstHangFirst(ended []*end) {
 	}
 }
 
-// putFirst puts the first hang before the others among the hangs that count as the same.
+// putFirst does that with the hangs that count as the same.
 func putFirst(ended []*end, as ledger.Count) {
 	var hangs []*end
 	var places []int // of the hangs, in ended

@@ -52,7 +52,7 @@ func (a *acting) keepsLogs(t *roster.Type, rank int, pod podstate.Pod) bool {
 // good, it waits for nothing: what admission has added may still report.
 func (a *acting) stopWaiting(pod podstate.Pod, reason string) {
 	hasEnded := pod.OnlyAddedRun() && a.judge.UntilStranded(pod) < 0
-	if hasEnded || !podstate.CanRunCodeAgain(pod.Pod) || isToldToEnd(pod) {
+	if hasEnded || !podstate.CanGoOn(pod.Pod) || isToldToEnd(pod) {
 		a.releaseKept(pod, reason)
 		return
 	}

@@ -46,7 +46,6 @@ func recordOutcomes(w World, draft ledger.Draft, replicas *roster.Roster) outcom
 		return o
 	}
 	forgetScaledDown(draft, replicas)
-	draft.ShortenDelays(now)
 	disturbed := o.recordEnds(draft, replicas)
 	if disturbed && draft.RestartsTogether() {
 		excuse(o.ended)

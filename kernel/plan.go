@@ -93,13 +93,12 @@ func (p *planning) apply() {
 	p.failureNode = p.countNodeFailures()
 	p.verdict, p.restarts = applyVerdict(p.draft, p.verdict, &p.recorded, &p.loss, p.Now)
 	v := p.verdict
-	if v.IsOver() || p.replicas.AnyHasRun() {
+	if v.IsOver() || p.replicas.HaveStarted() {
 		p.draft.NoteCodeStarted()
 	}
 	p.firstFailure, p.summaryBefore = p.findFirstFailure()
 	p.correctNodeFailures()
-	p.start.barrier = openBarrierAndFormGang(p.World, p.draft, p.replicas, v)
-	p.findStartObstacles()
+	p.start = openBarrierAndFormGang(p.World, p.draft, p.replicas, v)
 	p.explainLoss()
 	noteTime(p.World, p.draft, p.replicas, v, p.loss)
 }
@@ -111,13 +110,13 @@ func (p *planning) act() {
 
 // tell writes into the draft what new progress shows of times. Then it makes the status and the events.
 func (p *planning) tell() Decision {
-	news, askAfter := progress(p.World, p.replicas, p.verdict)
-	addRecomputedTime(p.World, p.draft, p.replicas, news)
-	noteFirstStep(p.World, p.draft, p.replicas, news)
-	p.recorded.forgetSeries(news)
+	told, askAfter := progress(p.World, p.replicas, p.verdict)
+	addRecomputedTime(p.World, p.draft, p.replicas, told)
+	noteFirstStep(p.World, p.draft, p.replicas, told)
+	p.recorded.forgetSeries(told)
 	d := makeDecision(status.Findings{
 		Job: p.Job, Ledger: p.draft.Ledger, Roster: p.replicas, Verdict: p.verdict, Now: p.Now, SuccessMayVanish: p.recorded.successMayVanish,
-		Restarts: p.restarts.events, Progress: news, NoProgress: p.recorded.noProgress, Failures: append(p.recorded.failures, p.restarts.failures...),
+		Restarts: p.restarts.events, Progress: told, NoProgress: p.recorded.noProgress, Failures: append(p.recorded.failures, p.restarts.failures...),
 		First: p.firstFailure, SummaryBefore: p.summaryBefore, Rejected: p.restarts.rejected, Silent: p.start.silent, NoFlavor: p.start.noFlavor, Awaits: p.start.barrier.Awaits,
 		MisplacedRanks: misplacedRanks(p.World, p.draft.Ledger, p.replicas), NoWrapper: p.Settings.WrapperImage == "",
 		Creates: p.todo.creates(), Changes: p.todo.changes(),
@@ -183,23 +182,17 @@ type startConditions struct {
 }
 
 // openBarrierAndFormGang opens the barrier of a job that runs, and forms its gang, in the ledger.
-func openBarrierAndFormGang(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Verdict) (b barrier.Barrier) {
-	if v.Course == verdict.Run {
-		b = barrier.OpenIfAllArrived(w.barrierInputs(), draft, replicas)
-		regroup(w.Job, draft, replicas)
+func openBarrierAndFormGang(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Verdict) (start startConditions) {
+	if v.Course != verdict.Run {
+		return start
 	}
-	return b
-}
-
-// findStartObstacles finds what else the replicas of a job that runs wait for: a scheduler that says nothing, or a resource flavor that is missing.
-func (p *planning) findStartObstacles() {
-	if p.verdict.Course != verdict.Run {
-		return
+	start.barrier = barrier.OpenIfAllArrived(w.barrierInputs(), draft, replicas)
+	regroup(w.Job, draft, replicas)
+	start.silent, start.recheckAfter = silentScheduler(w.Job, replicas, w.Now)
+	if start.noFlavor = withoutFlavor(w.Kueue, draft.Ledger, replicas); start.noFlavor != "" {
+		start.recheckAfter = soonest(start.recheckAfter, gangInterval)
 	}
-	p.start.silent, p.start.recheckAfter = silentScheduler(p.Job, p.replicas, p.Now)
-	if p.start.noFlavor = withoutFlavor(p.Kueue, p.draft.Ledger, p.replicas); p.start.noFlavor != "" {
-		p.start.recheckAfter = soonest(p.start.recheckAfter, gangInterval)
-	}
+	return start
 }
 
 // makeDecision makes the decision from findings and actions. It postpones a status that only refreshes the view, and a first status that only says

@@ -117,7 +117,7 @@ func deadlinePassed(f facts) verdict.Verdict {
 		return verdict.Verdict{}
 	}
 	active, ticks := f.ledger.Active(f.now)
-	left := spec.Seconds(*limit) - active
+	left := ledger.Seconds(*limit) - active
 	switch {
 	case left <= 0:
 		return verdict.Verdict{Course: verdict.Fail, Reason: v1beta1.ReasonDeadlineExceeded, Message: status.DeadlinePassed(*limit)}

@@ -87,7 +87,7 @@ func (o Owner) Create(ctx context.Context, what string, want client.Object) erro
 		return nil
 	case TooLarge(err):
 		return Refuse(v1beta1.ReasonCreateInvalid, fmt.Sprintf("%s %s is larger than the cluster stores, about 1.5 MB (%v): "+
-			"make the template smaller, by a ConfigMap or an image that holds the data", o.KindOf(want), want.GetName(), err))
+			"make the template smaller, by a ConfigMap or an image that holds the data", kindOf(want), want.GetName(), err))
 	default:
 		return Explain(what, err)
 	}
@@ -108,8 +108,8 @@ func (o Owner) existing(ctx context.Context, what string, want client.Object) (c
 	if err != nil {
 		return nil, fmt.Errorf("%s: look at what exists already: %w", what, err)
 	}
-	message := fmt.Sprintf("%s %s/%s exists already", o.KindOf(want), want.GetNamespace(), want.GetName())
-	switch edited := o.editedLabel(have, want); {
+	message := fmt.Sprintf("%s %s/%s exists already", kindOf(want), want.GetNamespace(), want.GetName())
+	switch edited := editedLabel(have, want); {
 	case o.hadPredecessor(have):
 		return nil, fmt.Errorf("%s: %s, of a job of this name that is gone: it goes with that one", what, message)
 	case !metav1.IsControlledBy(have, o.Object):
@@ -123,7 +123,7 @@ func (o Owner) existing(ctx context.Context, what string, want client.Object) (c
 
 // editedLabel says which label of an object is not that of the object that was to be created, and what to do. It returns "" if there is none. Without
 // its LabelJobUID the operator does not see a pod at all. So it could not take its finalizer off one that is deleted.
-func (o Owner) editedLabel(have, want client.Object) string {
+func editedLabel(have, want client.Object) string {
 	for _, label := range []string{v1beta1.LabelJobUID, v1beta1.LabelReplicaType, v1beta1.LabelReplicaRank} {
 		value, found := want.GetLabels()[label], have.GetLabels()[label]
 		if found == value {
@@ -133,7 +133,7 @@ func (o Owner) editedLabel(have, want client.Object) string {
 		if _, isPod := want.(*corev1.Pod); isPod && label == v1beta1.LabelJobUID {
 			return edited + ", and the job goes on by itself. Do not delete the Pod without that label: its finalizer would keep it"
 		}
-		return edited + ", or delete the " + o.KindOf(want) + ", and the job goes on by itself"
+		return edited + ", or delete the " + kindOf(want) + ", and the job goes on by itself"
 	}
 	return ""
 }
@@ -146,13 +146,19 @@ func (o Owner) hadPredecessor(have client.Object) bool {
 		ref.Kind == o.Kind.Kind && ref.APIVersion == o.Kind.GroupVersion().String()
 }
 
-// KindOf returns the kind of an object, for users. What a cache or the apiserver returns does not say its kind.
-func (o Owner) KindOf(object client.Object) string {
-	kind, err := o.Client.GroupVersionKindFor(object)
-	if err != nil {
-		return "object" // of a type that nothing is done with
+func kindOf(o client.Object) string {
+	switch o.(type) {
+	case *corev1.Pod:
+		return "Pod"
+	case *corev1.Service:
+		return "Service"
+	case *corev1.ConfigMap:
+		return "ConfigMap"
+	case *v1beta1.GenericJob:
+		return v1beta1.KindGenericJob
+	default:
+		return o.GetObjectKind().GroupVersionKind().Kind
 	}
-	return kind.Kind
 }
 
 // updateService brings the ports of the job's Service up to date.
@@ -171,7 +177,7 @@ func (x *Executor) updateService(ctx context.Context, a kernel.Action) error {
 func (x *Executor) createAndTell(ctx context.Context, a kernel.Action, o client.Object) error {
 	owner := x.Owner
 	owner.NameWasTaken = x.Refusals.nameWasTaken(a)
-	err := owner.Create(ctx, "create "+owner.KindOf(o)+" "+o.GetName(), o)
+	err := owner.Create(ctx, "create "+kindOf(o)+" "+o.GetName(), o)
 	if err == nil && x.OnCreated != nil && o.GetUID() != "" {
 		x.OnCreated(o)
 	}

@@ -29,7 +29,7 @@ func Explain(what string, err error) error {
 	switch {
 	case Invalid(err), TooLarge(err):
 		return Refuse(v1beta1.ReasonCreateInvalid, err.Error())
-	case IsLasting(err):
+	case isLasting(err):
 		return Refuse(v1beta1.ReasonCreateFailed, err.Error())
 	default:
 		return fmt.Errorf("%s: %w", what, err)
@@ -42,8 +42,8 @@ func Invalid(err error) bool {
 	return apierrors.IsInvalid(err) && causedBy(err, func(field string) bool { return field != "" })
 }
 
-// IsLasting reports whether the apiserver will repeat this answer until something changes. Other errors may pass by themselves.
-func IsLasting(err error) bool {
+// isLasting reports whether the apiserver will repeat this answer until something changes. Other errors may pass by themselves.
+func isLasting(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) || TooLarge(err)
 }
 

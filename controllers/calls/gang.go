@@ -40,7 +40,7 @@ func refusedOr(a kernel.Action, err error) error {
 	switch {
 	case err == nil, NamespaceEnds(err):
 		return nil
-	case a.Verb.Creates() && IsLasting(err):
+	case a.Verb.Creates() && isLasting(err):
 		return Refuse(v1beta1.ReasonCreateFailed, err.Error())
 	default:
 		return fmt.Errorf("%s: %w", a, err)

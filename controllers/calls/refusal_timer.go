@@ -7,8 +7,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// RefusalTimer notes since when writes for one job have failed. Users hear of a failure that does not pass by itself. Nothing depends on it: after a
-// restart it is told a little later. The zero value has nothing that fails.
+// RefusalTimer notes since when writes for one job have failed in a way that may pass by itself. Users hear of one that does not. Nothing depends on
+// it: after a restart it is told a little later. The zero value has nothing that fails.
 type RefusalTimer struct {
 	since time.Time
 	told  bool
@@ -38,17 +38,12 @@ func (t *RefusalTimer) Note(err error, now time.Time) (again time.Duration, news
 	if t.told && now.Sub(t.last) > forgetAfter {
 		t.End()
 	}
-	if !t.Lasts(now) && refusal == nil && !IsLasting(err) {
+	if !t.Lasts(now) && refusal == nil && !isLasting(err) {
 		return 0, false
 	}
 	news = !t.told
 	t.told, t.last = true, now
-	return t.Wait(now), news
-}
-
-// Wait returns how long to wait until what fails is tried again: as long as it has failed for.
-func (t *RefusalTimer) Wait(now time.Time) time.Duration {
-	return min(max(now.Sub(t.since), minRetryWait), maxRetryWait)
+	return min(max(now.Sub(t.since), minRetryWait), maxRetryWait), news
 }
 
 // NothingRefused notes that nothing was refused in a reconcile. What was told may be refused again in the next: not each asks for everything.

@@ -193,7 +193,7 @@ func refusalOf(a kernel.Action, err error) (kernel.Refusal, bool) {
 	if errors.As(err, &status) {
 		message = cmp.Or(status.Status().Message, message) // without our own words
 	}
-	return kernel.Refusal{Action: a, Reason: reason, Message: text.Cut(message, text.Max)}, !a.Verb.Creates() && IsLasting(err)
+	return kernel.Refusal{Action: a, Reason: reason, Message: text.Cut(message, text.Max)}, !a.Verb.Creates() && isLasting(err)
 }
 
 // outcome returns what is refused. A refusal that may pass by itself is told once it has lasted, or if the job is said to be blocked by it.

@@ -11,8 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	testingclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -45,11 +43,6 @@ const (
 
 func newNamespace() *namespace {
 	return &namespace{clock: testingclock.NewFakePassiveClock(noon), pods: map[string]*corev1.Pod{}, asked: map[string][]time.Time{}, tried: map[string]int{}, taken: map[string]bool{}}
-}
-
-// GroupVersionKindFor implements client.Client. All that is created is a pod.
-func (n *namespace) GroupVersionKindFor(runtime.Object) (schema.GroupVersionKind, error) {
-	return corev1.SchemeGroupVersion.WithKind("Pod"), nil
 }
 
 // Create answers when all calls under way were answered that have another answer than the last. This takes the time of a synctest bubble.

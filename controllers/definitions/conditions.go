@@ -40,7 +40,7 @@ func setStanding(d *v1beta1.TrainingFramework, condition, reason, message string
 // onlyPeopleMend are the reasons of Accepted that do not pass: a definition has to be edited, or deleted.
 var onlyPeopleMend = []string{v1beta1.ReasonInvalidDefinition, v1beta1.ReasonKindConflict}
 
-// standing returns which of the three conditions holds, and the condition that says why. Rights, CRDs, webhooks and the ends of jobs are waited for.
+// standing returns which of the three conditions holds, and the condition that says why. Rights, CRDs and the ends of jobs are waited for.
 func standing(d *v1beta1.TrainingFramework) (string, *metav1.Condition) {
 	accepted := meta.FindStatusCondition(d.Status.Conditions, v1beta1.FrameworkAccepted)
 	serving := meta.FindStatusCondition(d.Status.Conditions, v1beta1.FrameworkServing)

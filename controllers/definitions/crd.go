@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/controllers/calls"
 	"github.com/genericjob/genericjob/translators/definition"
 )
 
@@ -119,11 +118,8 @@ func (j *judgement) makeKind(ctx context.Context) error {
 		have = &apiextensionsv1.CustomResourceDefinition{}
 		err := j.Live.Get(ctx, client.ObjectKeyFromObject(made), have)
 		if apierrors.IsNotFound(err) {
-			err = j.Client.Create(ctx, made)
-			if err == nil {
-				j.notServed.message = fmt.Sprintf("CustomResourceDefinition %s has just been made.", made.Name)
-			}
-			return j.noteAnswer(err)
+			j.notServed.message = fmt.Sprintf("CustomResourceDefinition %s has just been made.", made.Name)
+			return j.noteAnswer(j.Client.Create(ctx, made))
 		}
 		if err != nil {
 			return fmt.Errorf("read CustomResourceDefinition %s: %w", made.Name, err)
@@ -159,11 +155,8 @@ func (j *judgement) noteAnswer(err error) error {
 		j.schemaRefused = whyNot{v1beta1.ReasonRightsMissing, lacksSchemas + " The apiserver says: " + err.Error()}
 	case apierrors.IsForbidden(err):
 		j.notServed = whyNot{v1beta1.ReasonRightsMissing, lacksSchemas + " The apiserver says: " + err.Error()}
-	case calls.Invalid(err), apierrors.IsRequestEntityTooLargeError(err):
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err): // a webhook's refusal is often the second
 		j.schemaRefused = whyNot{v1beta1.ReasonInvalidDefinition, "spec.schema: " + err.Error()}
-	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err): // a policy's, or a webhook's: it names no field, and may pass
-		j.schemaRefused = whyNot{v1beta1.ReasonRefused,
-			"The apiserver refuses the CustomResourceDefinition of spec.schema: " + err.Error() + ". The operator keeps trying. Change what is in the way: a policy, or a webhook."}
 	case err != nil:
 		return fmt.Errorf("write the CustomResourceDefinition of a TrainingFramework: %w", err)
 	}

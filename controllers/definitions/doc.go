@@ -6,7 +6,7 @@
 //	  conflict     does another serve the kind?         Accepted=False   KindConflict
 //	  lookUpKind   reads the CRD of the kind            Accepted=Unknown KindMissing, unless the definition brings its schema
 //	  check        looks for mistakes                   Accepted=False   InvalidDefinition
-//	  makeKind     creates or patches the CRD           Accepted=False   KindConflict, InvalidDefinition, RightsMissing, Refused
+//	  makeKind     creates or patches the CRD           Accepted=False   KindConflict, InvalidDefinition, RightsMissing
 //	  accept       keeps the definition as a revision   Accepted=False   TooManyRevisions
 //	                                                    Accepted=True    Accepted
 //	writeStatus    stores a new revision                Reconciling      Accepted
@@ -21,7 +21,7 @@
 // Who wakes what:
 //
 //	the definition, others of its kind, CRDs of its group   Reconciler (setup.go)
-//	time                                                    Reconciler: no event tells of rights, policies, jobs that end, or a filled cache (orSooner)
+//	time                                                    Reconciler: no event tells of rights, of jobs that end, or of a filled cache (orSooner)
 //	a job, its GenericJob, a ConfigMap that it owns         training.Reconciler (kinds.go)
 //	a kind that is served no more, and each 30 seconds      unserved, which tells the jobs that nobody serves
 //

@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -80,16 +79,4 @@ func TestAKindIsMadeInPlaceOfNoOther(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestAKindThatIsRefusedHasNotBeenMade: who read that it had would look for it, and wait.
-func TestAKindThatIsRefusedHasNotBeenMade(t *testing.T) {
-	answer := apierrors.NewInvalid(schema.GroupKind{Kind: "CustomResourceDefinition"}, "a", nil)
-	c := fake.NewClientBuilder().WithScheme(schemeWith(t, largeKind)).WithInterceptorFuncs(interceptor.Funcs{
-		Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error { return answer },
-	}).Build()
-	missing := whyNot{v1beta1.ReasonKindMissing, "The cluster has no kind LargeJob."}
-	j := &judgement{Reconciler: &Reconciler{Client: c, Live: c}, made: largeCRD(apiextensionsv1.CustomResourceDefinitionVersion{Name: "v2"}), notServed: missing}
-	require.NoError(t, j.makeKind(t.Context()))
-	require.Equal(t, missing, j.notServed)
 }

@@ -38,9 +38,9 @@ type Reconciler struct {
 // maxRevisions is how many revisions are kept.
 const maxRevisions = 10
 
-// Nobody tells when rights are given, a webhook has changed, or the last job of a revision has ended.
+// Nobody tells when rights are given, or the last job of a revision has ended.
 const (
-	askForRights = 30 * time.Second // whether they are given, and what was refused is taken
+	askForRights = 30 * time.Second
 	askAgain     = 10 * time.Minute // whether they are still given
 	askForRoom   = 30 * time.Second
 	askForJobs   = time.Minute
@@ -93,8 +93,7 @@ func (j *judgement) orSooner(again time.Duration) time.Duration {
 	switch {
 	case hasReason(d, v1beta1.FrameworkAccepted, v1beta1.ReasonTooManyRevisions):
 		return calls.Sooner(again, askForRoom)
-	case hasReason(d, v1beta1.FrameworkAccepted, v1beta1.ReasonRightsMissing), hasReason(d, v1beta1.FrameworkServing, v1beta1.ReasonRightsMissing),
-		hasReason(d, v1beta1.FrameworkAccepted, v1beta1.ReasonRefused):
+	case hasReason(d, v1beta1.FrameworkAccepted, v1beta1.ReasonRightsMissing), hasReason(d, v1beta1.FrameworkServing, v1beta1.ReasonRightsMissing):
 		return calls.Sooner(again, askForRights)
 	case j.waitsForJobs:
 		return calls.Sooner(again, askForJobs)

@@ -21,8 +21,8 @@ import (
 // show that, for the apiserver and webhooks add parts of their own.
 const annotationAutoscaler = "batch.tensorstack.dev/autoscaler-hash"
 
-// Autoscaler brings a job's HorizontalPodAutoscaler to what is wanted; nil deletes it. An autoscaler of the job's name that is somebody else's is left
-// alone, and the job trains without one of ours. If it lacks our label, the cache does not show it: the create meets it then, and the error says so.
+// Autoscaler brings a job's HorizontalPodAutoscaler to what is wanted; nil deletes it. An autoscaler of the job's name that somebody else owns is left
+// alone, and the job trains without one.
 func Autoscaler(ctx context.Context, job calls.Owner, want *autoscalingv2.HorizontalPodAutoscalerSpec) error {
 	have := &autoscalingv2.HorizontalPodAutoscaler{}
 	key := client.ObjectKeyFromObject(job.Object)

@@ -29,7 +29,6 @@ type team struct {
 	writes  []string
 	deleted []types.UID // the preconditions of deletes
 	refuse  error
-	last    Look
 }
 
 // newTeam returns a job that the cache shows as it is, or as it was if it is outdated.
@@ -153,23 +152,4 @@ func TestARefusedAutoscalerIsTold(t *testing.T) {
 	require.Equal(t, v1beta1.ReasonCreateFailed, refusal.Reason)
 	require.Contains(t, refusal.Message, "create HorizontalPodAutoscaler team/mnist: ")
 	require.Contains(t, refusal.Message, "ask Ann")
-}
-
-// unlabelled is a cache that shows no autoscalers: they lack the label.
-type unlabelled struct{ client.Client }
-
-// Get implements client.Reader.
-func (u unlabelled) Get(ctx context.Context, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
-	if _, ok := o.(*autoscalingv2.HorizontalPodAutoscaler); ok {
-		return apierrors.NewNotFound(schema.GroupResource{Resource: "horizontalpodautoscalers"}, key.Name)
-	}
-	return u.Client.Get(ctx, key, o, options...)
-}
-
-// TestAnAutoscalerOfAUserIsNamedByItsKind: the event named none.
-func TestAnAutoscalerOfAUserIsNamedByItsKind(t *testing.T) {
-	tm := newTeam(t, false, &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Name: "mnist", Namespace: "team"}})
-	tm.Client = unlabelled{tm.Client}
-	err := Autoscaler(t.Context(), tm.Owner, &autoscalingv2.HorizontalPodAutoscalerSpec{MaxReplicas: 5})
-	require.EqualError(t, err, "NameConflict: create HorizontalPodAutoscaler team/mnist: HorizontalPodAutoscaler team/mnist exists already")
 }

@@ -1,7 +1,6 @@
 package dependents
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
@@ -12,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/controllers/calls"
@@ -35,7 +33,7 @@ func wantBoard(image string) *framework.TensorBoard {
 func (tm *team) board(t *testing.T, want *framework.TensorBoard, finished bool) (*v1beta1.DependentStatus, time.Duration) {
 	t.Helper()
 	tm.writes = nil
-	state, again, err := TensorBoard(t.Context(), tm.Owner, want, finished, &tm.last, now)
+	state, again, err := TensorBoard(t.Context(), tm.Owner, want, finished, now)
 	require.NoError(t, err)
 	return state, again
 }
@@ -144,7 +142,7 @@ func TestAnOldViewOfATensorBoardIsNoError(t *testing.T) {
 	require.Equal(t, tensorboard.ActionNone, state.Action)
 	require.Equal(t, calls.RetrySoon, again)
 	tm.refuse = errors.New("no answer")
-	_, _, err := TensorBoard(t.Context(), tm.Owner, wantBoard("two"), false, &Look{}, now)
+	_, _, err := TensorBoard(t.Context(), tm.Owner, wantBoard("two"), false, now)
 	require.ErrorContains(t, err, "update Deployment team/"+tensorboard.Name(tm.Object)+": no answer")
 }
 
@@ -160,59 +158,5 @@ func TestLooksAtAQuietDeploymentBecomeFewer(t *testing.T) {
 			{LastUpdateTime: metav1.NewTime(now.Add(-quiet))}, {LastUpdateTime: metav1.NewTime(now.Add(-2 * time.Hour))},
 		}
 		require.Equal(t, want, nextLook(changed, now), quiet)
-	}
-}
-
-// lists counts how often pods are listed.
-type lists struct {
-	client.Reader
-	n int
-}
-
-// List implements client.Reader.
-func (l *lists) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
-	l.n++
-	return l.Reader.List(ctx, list, options...)
-}
-
-// TestPodsOfATensorBoardAreListedOnlyWhenALookIsDue: each reconcile of a job listed them, for as long as the board did not serve.
-func TestPodsOfATensorBoardAreListedOnlyWhenALookIsDue(t *testing.T) {
-	tm := newTeam(t, false)
-	live := &lists{Reader: tm.Live}
-	tm.Live = live
-	key := client.ObjectKey{Namespace: "team", Name: tensorboard.Name(tm.Object)}
-	tm.board(t, wantBoard("one"), false)
-	d := &appsv1.Deployment{}
-	require.NoError(t, tm.Client.Get(t.Context(), key, d))
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "its-pod", Labels: tensorboard.Labels(tm.Object)}}
-	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "no node"}}
-	require.NoError(t, tm.Client.Create(t.Context(), pod))
-	require.Equal(t, 1, live.n)
-	for i, tc := range []struct {
-		after   time.Duration // since the Deployment was made
-		changes bool          // the Deployment does
-		lists   int
-		again   time.Duration
-		says    string
-	}{
-		{5 * time.Second, false, 1, 10 * time.Second, "It waits for its pod."},
-		{15 * time.Second, false, 2, 15 * time.Second, "no node"},
-		{20 * time.Second, false, 2, 10 * time.Second, "no node"},
-		{21 * time.Second, true, 3, 21 * time.Second, "no node"},
-		{-time.Hour, false, 4, 15 * time.Second, "no node"}, // the clock was set back
-		{lastLook, false, 5, 0, "no node"},
-		{2 * lastLook, false, 5, 0, "no node"},
-		{3 * lastLook, true, 6, 0, "no node"},
-	} {
-		if tc.changes {
-			require.NoError(t, tm.Client.Get(t.Context(), key, d))
-			d.Status.Replicas++
-			require.NoError(t, tm.Client.Status().Update(t.Context(), d))
-		}
-		state, again, err := TensorBoard(t.Context(), tm.Owner, wantBoard("one"), false, &tm.last, now.Add(tc.after))
-		require.NoError(t, err)
-		require.Equal(t, tc.lists, live.n, i)
-		require.Equal(t, tc.again, again, i)
-		require.Contains(t, state.Note, tc.says, i)
 	}
 }

@@ -14,7 +14,6 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/controllers/calls"
-	"github.com/genericjob/genericjob/kernel/text"
 	"github.com/genericjob/genericjob/translators/framework"
 	"github.com/genericjob/genericjob/translators/tensorboard"
 )
@@ -32,8 +31,8 @@ const (
 )
 
 // TensorBoard brings the TensorBoard of a job to what is wanted; nil deletes it. It returns the state of the TensorBoard, and when to look again. For
-// a finished job it creates nothing. It keeps an existing TensorBoard, and still updates it after edits. Last is the last look at the job's TensorBoard.
-func TensorBoard(ctx context.Context, job calls.Owner, want *framework.TensorBoard, finished bool, last *Look, now time.Time) (*v1beta1.DependentStatus, time.Duration, error) {
+// a finished job it creates nothing. It keeps an existing TensorBoard, and still updates it after edits.
+func TensorBoard(ctx context.Context, job calls.Owner, want *framework.TensorBoard, finished bool, now time.Time) (*v1beta1.DependentStatus, time.Duration, error) {
 	b := &boardReconcile{Owner: job, finished: finished}
 	if want == nil {
 		wake, err := b.remove(ctx)
@@ -54,47 +53,14 @@ func TensorBoard(ctx context.Context, job calls.Owner, want *framework.TensorBoa
 	case err != nil:
 		return nil, 0, err
 	}
-	if b.requeueAfter == 0 && *board.Deployment.Spec.Replicas > 0 && b.seen.Deployment != nil && !tensorboard.Available(b.seen.Deployment) {
-		return b.look(ctx, board, last, now)
+	wake := b.requeueAfter
+	if wake == 0 && *board.Deployment.Spec.Replicas > 0 && b.seen.Deployment != nil && !tensorboard.Available(b.seen.Deployment) {
+		wake = nextLook(b.seen.Deployment, now)
+		if b.seen.Pods, err = b.pods(ctx); err != nil {
+			return nil, 0, err
+		}
 	}
-	return board.Status(b.seen), b.requeueAfter, nil
-}
-
-// Look is the last look at the pods of a job's TensorBoard. It remembers what they had the state say, and not the pods. The zero value has seen none.
-type Look struct {
-	of    string // the versions of the Deployment and the Service then
-	at    time.Time
-	again time.Duration // after which the next is due; 0 if only an event leads to it
-	said  *v1beta1.DependentStatus
-}
-
-// left returns the time until the next look, and false if it is due. It is so if the clock was set back.
-func (l *Look) left(of string, now time.Time) (time.Duration, bool) {
-	passed := now.Sub(l.at)
-	if l.of != of || l.again > 0 && (passed < 0 || passed >= l.again) {
-		return 0, false
-	}
-	return max(l.again-passed, 0), true
-}
-
-// look returns the state of a TensorBoard that does not serve, and when to look again at its pods. It lists them only if that is due.
-func (b *boardReconcile) look(ctx context.Context, board tensorboard.Board, last *Look, now time.Time) (*v1beta1.DependentStatus, time.Duration, error) {
-	of := b.seen.Deployment.ResourceVersion
-	if b.seen.Service != nil {
-		of += " " + b.seen.Service.ResourceVersion
-	}
-	if left, waits := last.left(of, now); waits {
-		b.seen.Said = last.said
-		return board.Status(b.seen), left, nil
-	}
-	var err error
-	if b.seen.Pods, err = b.pods(ctx); err != nil {
-		return nil, 0, err
-	}
-	state := board.Status(b.seen)
-	*last = Look{of: of, at: now, again: nextLook(b.seen.Deployment, now), said: state.DeepCopy()}
-	last.said.Note = text.Cut(state.Note, text.Max)
-	return state, last.again, nil
+	return board.Status(b.seen), wake, nil
 }
 
 // nextLook returns when to look again at the pods of a Deployment that does not serve; 0 to wait for an event.
@@ -165,9 +131,9 @@ func (b *boardReconcile) find(ctx context.Context, want, have client.Object) (cl
 	case err == nil && metav1.IsControlledBy(have, b.Object):
 		return have, nil
 	case err == nil:
-		return nil, calls.Refuse(v1beta1.ReasonNameConflict, fmt.Sprintf("%s exists already", b.describe(want)))
+		return nil, calls.Refuse(v1beta1.ReasonNameConflict, fmt.Sprintf("%s exists already", describe(want)))
 	case !apierrors.IsNotFound(err):
-		return nil, fmt.Errorf("read %s: %w", b.describe(want), err)
+		return nil, fmt.Errorf("read %s: %w", describe(want), err)
 	case b.finished:
 		return nil, nil
 	}
@@ -175,7 +141,7 @@ func (b *boardReconcile) find(ctx context.Context, want, have client.Object) (cl
 	if current, err := b.fence(ctx); err != nil || !current {
 		return nil, err
 	}
-	if err := b.Create(ctx, "create "+b.describe(want), want); err != nil {
+	if err := b.Create(ctx, "create "+describe(want), want); err != nil {
 		return nil, err
 	}
 	b.seen.Action = tensorboard.ActionCreate
@@ -189,8 +155,16 @@ func (b *boardReconcile) find(ctx context.Context, want, have client.Object) (cl
 	return have, nil
 }
 
-func (b *boardReconcile) describe(o client.Object) string {
-	return fmt.Sprintf("%s %s/%s", b.KindOf(o), o.GetNamespace(), o.GetName())
+func describe(o client.Object) string {
+	return fmt.Sprintf("%s %s/%s", kindOf(o), o.GetNamespace(), o.GetName())
+}
+
+// kindOf returns the kind of a part of a TensorBoard, for users. What a cache or the apiserver returns does not say its kind.
+func kindOf(o client.Object) string {
+	if _, ok := o.(*corev1.Service); ok {
+		return "Service"
+	}
+	return "Deployment"
 }
 
 // fence reports whether the job is still the one that was read. It reads the job live once in a reconcile. If it is false, the write of the status
@@ -216,7 +190,7 @@ func (b *boardReconcile) update(ctx context.Context, have, to client.Object) err
 		b.requeueAfter = calls.RetrySoon
 		return nil
 	case err != nil:
-		return calls.Explain("update "+b.describe(have), err)
+		return calls.Explain("update "+describe(have), err)
 	}
 	if to.GetResourceVersion() != have.GetResourceVersion() && b.seen.Action == tensorboard.ActionNone {
 		b.seen.Action = tensorboard.ActionUpdate
@@ -231,7 +205,7 @@ func (b *boardReconcile) remove(ctx context.Context) (time.Duration, error) {
 		if err := b.Client.Get(ctx, key, have); apierrors.IsNotFound(err) {
 			continue
 		} else if err != nil {
-			return 0, fmt.Errorf("read %s %s: %w", b.KindOf(have), key, err)
+			return 0, fmt.Errorf("read %s %s: %w", kindOf(have), key, err)
 		}
 		if !metav1.IsControlledBy(have, b.Object) || have.GetDeletionTimestamp() != nil {
 			continue
@@ -242,7 +216,7 @@ func (b *boardReconcile) remove(ctx context.Context) (time.Duration, error) {
 		uid := have.GetUID()
 		err := b.Client.Delete(ctx, have, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
 		if client.IgnoreNotFound(err) != nil {
-			return 0, fmt.Errorf("delete %s %s: %w", b.KindOf(have), key, err)
+			return 0, fmt.Errorf("delete %s %s: %w", kindOf(have), key, err)
 		}
 	}
 	return 0, nil

@@ -7,8 +7,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
-
-	"github.com/genericjob/genericjob/controllers/calls"
 )
 
 // setDefaults writes the defaults of the kind into the job, and reports whether this reconcile ends with that. The write leads to the next one.
@@ -26,7 +24,7 @@ func (r *Reconciler) setDefaults(ctx context.Context, job client.Object) (bool, 
 	switch {
 	case err == nil, apierrors.IsNotFound(err), apierrors.IsConflict(err):
 		return true, nil
-	case calls.IsLasting(err): // by a policy or a webhook: the job runs without, too
+	case apierrors.IsForbidden(err), apierrors.IsInvalid(err): // by a policy: the job runs without, too
 		logf.FromContext(ctx).V(1).Info("defaults are refused", "error", err.Error())
 		return false, nil
 	default:

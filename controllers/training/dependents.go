@@ -2,7 +2,6 @@ package training
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -49,19 +48,6 @@ func (r *Reconciler) ensureData(ctx context.Context, job client.Object, data map
 	return owner.Create(ctx, fmt.Sprintf("create ConfigMap %s/%s", want.Namespace, want.Name), want)
 }
 
-// ensureDependents brings the autoscaler and the TensorBoard to what was compiled. An invalid spec says nothing of them, so they stay as they are. But a
-// job that is over has no autoscaler, whatever its spec says.
-func (r *Reconciler) ensureDependents(ctx context.Context, job client.Object, program framework.Program, invalid error, out *showing) error {
-	var errAutoscaler, errBoard error
-	if invalid == nil || r.finished(job) {
-		errAutoscaler = r.ensureAutoscaler(ctx, job, program.Autoscaler, out)
-	}
-	if invalid == nil {
-		errBoard = r.ensureBoard(ctx, job, program.TensorBoard, out)
-	}
-	return errors.Join(errAutoscaler, errBoard)
-}
-
 // ensureAutoscaler brings the job's HorizontalPodAutoscaler to what was compiled; nil deletes it. A finished job has none. Kubernetes writes its
 // status again and again, so a conflict is no error.
 func (r *Reconciler) ensureAutoscaler(ctx context.Context, job client.Object, want *autoscalingv2.HorizontalPodAutoscalerSpec, out *showing) error {
@@ -85,7 +71,7 @@ func (r *Reconciler) ensureBoard(ctx context.Context, job client.Object, want *f
 	if r.MirrorTensorBoard == nil {
 		return nil
 	}
-	state, wake, err := dependents.TensorBoard(ctx, r.owner(job), want, r.finished(job), &r.Memory.Of(job).board, r.Clock.Now())
+	state, wake, err := dependents.TensorBoard(ctx, r.owner(job), want, r.finished(job), r.Clock.Now())
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@
 //	one that another version compiled otherwise    updateAllowed: what need not wait for a pause; the rest blocks
 //	one that differs                               update; if the apiserver calls it invalid, updateAllowed
 //
-// What the apiserver refuses on the way is shown by showRefusal. Last come ensureDependents and writeStatus, for a job that is over, too.
+// What the apiserver refuses on the way is shown by showRefusal. Last come ensureAutoscaler, ensureBoard and writeStatus, for a job that is over, too.
 //
 // Begin with reconcile.go. Then read update.go, how an edit reaches a GenericJob, and showing.go, what a training job shows. The revision of a
 // definition with which a job began compiles it to its end: see revisions.go.

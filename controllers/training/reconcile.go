@@ -19,7 +19,6 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/controllers/announce"
 	"github.com/genericjob/genericjob/controllers/calls"
-	"github.com/genericjob/genericjob/controllers/dependents"
 	"github.com/genericjob/genericjob/controllers/metrics"
 	"github.com/genericjob/genericjob/controllers/remember"
 	"github.com/genericjob/genericjob/kernel/status"
@@ -56,14 +55,12 @@ type Memory = remember.Jobs[remembered]
 
 // remembered is what the process remembers of one training job, until the job is gone.
 type remembered struct {
-	// failing holds how long writes that the job needs have failed. refused holds what the apiserver refuses although the job runs without it.
+	// failing holds how long writes have failed in a way that may pass. refused holds what the apiserver refuses although the job runs without it.
 	failing, refused calls.RefusalTimer
 	// nameWasTaken says that the last refusal was of a name that somebody else's object has.
 	nameWasTaken bool
 	// annotation is when the annotation of what was compiled was refused last.
 	annotation refusedAnnotation
-	// board is the last look at the pods of the job's TensorBoard.
-	board dependents.Look
 	// unwritten is why the job's definition cannot write its status, as users have been told.
 	unwritten string
 }
@@ -85,10 +82,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if program.Foreign {
 		return ctrl.Result{}, nil // another controller's
 	}
-	if done, err := r.setDefaults(ctx, job); err != nil {
-		return r.reportRefusal(ctx, job, ctrl.Result{}, err)
-	} else if done {
-		return ctrl.Result{}, nil
+	if done, err := r.setDefaults(ctx, job); done || err != nil {
+		return ctrl.Result{}, err
 	}
 	result, err := r.reconcile(ctx, job, program, invalid)
 	if err == nil {
@@ -120,7 +115,10 @@ func (r *Reconciler) reconcile(ctx context.Context, job client.Object, program f
 	if err := calls.CheckShutdown(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
-	errDependents := r.ensureDependents(ctx, job, program, invalid, &out)
+	var errDependents error
+	if invalid == nil {
+		errDependents = errors.Join(r.ensureAutoscaler(ctx, job, program.Autoscaler, &out), r.ensureBoard(ctx, job, program.TensorBoard, &out))
+	}
 	err = r.writeStatus(ctx, job, out)
 	if left, limited := r.timeToLive(job, program); limited && err == nil { // the reconcile may just have finished the job
 		out.requeueAfter = calls.Sooner(out.requeueAfter, max(left, time.Second))

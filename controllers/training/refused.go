@@ -17,7 +17,7 @@ import (
 )
 
 // reportRefusal tells of a refusal that lasts, and that no status shows. The apiserver may refuse to delete a job whose time to live is over, to
-// write defaults or a status, or to change an autoscaler. The user gets one event, and the operator tries again less and less often. Other errors are returned.
+// write a status, or to change an autoscaler. The user gets one event, and the operator tries again less and less often. Other errors are returned.
 func (r *Reconciler) reportRefusal(ctx context.Context, job client.Object, result ctrl.Result, err error) (ctrl.Result, error) {
 	again, news := r.Memory.Of(job).refused.Note(err, r.Clock.Now())
 	if again == 0 || calls.CheckShutdown(ctx) != nil {

@@ -134,25 +134,23 @@ func (r *Reconciler) failUnlessRunning(ctx context.Context, job client.Object, i
 }
 
 // showRefusal shows what the apiserver refuses. If the apiserver calls the GenericJob invalid, a job that has never run fails. Otherwise the operator
-// tries again after as long as that has lasted, at most after a minute. No event tells it that a quota has room, that a policy has changed, or that a
-// name is free. An error that is no refusal is returned; if it lasts, it is shown like one.
+// tries again, in the end once a minute. No event tells it that a quota has room, that a policy has changed, or that a name is free. An error that is
+// no refusal is returned; if it lasts, it is shown like one.
 func (r *Reconciler) showRefusal(ctx context.Context, job client.Object, have *v1beta1.GenericJob, err error) (showing, error) {
 	var refusal *calls.RefusalError
 	sure := errors.As(err, &refusal)
 	r.Counts.CountFailedCall(r.Kind, metrics.ObjectGenericJob, reasonOf(refusal))
-	memory, now := r.Memory.Of(job), r.Clock.Now()
-	lasts := memory.failing.Lasts(now)
-	if !sure && !lasts {
-		return showing{}, err
-	}
 	if !sure {
+		if !r.Memory.Of(job).failing.Lasts(r.Clock.Now()) {
+			return showing{}, err
+		}
 		refusal = &calls.RefusalError{Refusal: kernel.Refusal{Reason: v1beta1.ReasonCreateFailed, Message: err.Error()}}
 	}
 	if refusal.Reason == v1beta1.ReasonCreateInvalid && have == nil && !r.hasRun(job) {
 		return r.failUnlessRunning(ctx, job, r.refusedSpecError(refusal.Message))
 	}
 	reason := refusal.Reason
-	memory.nameWasTaken = reason == v1beta1.ReasonNameConflict
+	r.Memory.Of(job).nameWasTaken = reason == v1beta1.ReasonNameConflict
 	message := refusal.Message + ": the operator keeps trying. Free what is short, have the policy or webhook changed that is in the way, or delete the job."
 	switch {
 	case refusal.Edited:
@@ -163,7 +161,7 @@ func (r *Reconciler) showRefusal(ctx context.Context, job client.Object, have *v
 		reason = v1beta1.ReasonCreateFailed
 	}
 	out := r.block(job, have, reason, message)
-	out.requeueAfter = memory.failing.Wait(now)
+	out.requeueAfter = min(max(r.Clock.Now().Sub(job.GetCreationTimestamp().Time), time.Second), time.Minute)
 	out.refused = true
 	return out, nil
 }

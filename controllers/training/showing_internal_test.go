@@ -3,11 +3,8 @@ package training
 import (
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
@@ -70,27 +67,4 @@ func TestAllThatAnEditMakesIneffectiveIsToldInOneEvent(t *testing.T) {
 	require.Len(t, m.told.Events, 2)
 	require.Equal(t, "Warning FieldIgnored One has no effect. Nor has two.", <-m.told.Events)
 	require.Equal(t, "Warning Other Another.", <-m.told.Events)
-}
-
-// TestARefusalIsTriedAgainByItsOwnAge, and not by the age of its job: the pause of a job of two hours came a minute late after one refusal.
-func TestARefusalIsTriedAgainByItsOwnAge(t *testing.T) {
-	pause := framework.Program{Spec: v1beta1.GenericJobSpec{RunMode: &v1beta1.RunMode{Pause: &v1beta1.PauseMode{Enabled: true}}}}
-	m := newAnnotating(t, ofEarlier())
-	m.owner.CreationTimestamp = metav1.NewTime(m.clock.Now().Add(-2 * time.Hour))
-	m.answer = apierrors.NewForbidden(genericJobs, "job", errors.New("a webhook"))
-	began := m.clock.Now()
-	for lasted, want := range []time.Duration{0: time.Second, 1: time.Second, 2: 2 * time.Second, 30: 30 * time.Second, 90: time.Minute} {
-		if want == 0 {
-			continue
-		}
-		m.clock.SetTime(began.Add(time.Duration(lasted) * time.Second))
-		out, err := m.update(t.Context(), m.owner, m.read(t), pause)
-		require.NoError(t, err)
-		require.True(t, out.refused)
-		require.Equal(t, want, out.requeueAfter, "after %d s", lasted)
-	}
-	m.Memory.Of(m.owner).failing.End()
-	out, err := m.update(t.Context(), m.owner, m.read(t), pause)
-	require.NoError(t, err)
-	require.Equal(t, time.Second, out.requeueAfter, "it was accepted meanwhile")
 }

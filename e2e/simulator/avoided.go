@@ -98,7 +98,7 @@ func (t *truth) noteOnNode(p *corev1.Pod, uid types.UID) {
 // keepsOff checks that a new pod avoids all nodes that its job avoids.
 func (t *truth) keepsOff(p *corev1.Pod, job *v1beta1.GenericJob, rec *record) {
 	for _, n := range job.Status.AvoidedNodes {
-		if allows(p, n.Node) && !t.othersWentAhead(job.ResourceVersion, rec.writer) {
+		if allows(p, n.Node) && !t.overtaken(job.ResourceVersion, rec.writer) {
 			t.violated("an avoided node gets a pod", "%s may go to node %s", p.Name, n.Node)
 		}
 	}
@@ -119,7 +119,7 @@ func (t *truth) nodesWritten(was, is *v1beta1.GenericJob) {
 		t.violated("never all nodes are avoided", "%s avoids %v", keyOf(is), s.AvoidedNodes)
 	}
 	t.blamesWritten(was, is)
-	t.sentAwayWritten(was, is, bad, lost)
+	t.leftWritten(was, is, bad, lost)
 	t.faultsWritten(is)
 	for _, n := range s.NodeFailures {
 		if ends := len(t.recordOf(is.UID).onNode[n.Node]) + t.life.losses[n.Node]; len(n.Times) > ends {

@@ -34,8 +34,8 @@ func (o *operator) call(ctx context.Context, what string, do func() error) error
 	return o.send(ctx, what, true, do)
 }
 
-// read is a call that writes nothing.
-func (o *operator) read(ctx context.Context, what string, do func() error) error {
+// look is a call that writes nothing.
+func (o *operator) look(ctx context.Context, what string, do func() error) error {
 	return o.send(ctx, what, false, do)
 }
 
@@ -75,7 +75,7 @@ func (o *operator) send(ctx context.Context, what string, writes bool, do func()
 func (o *operator) write(ctx context.Context, verb, what string, about client.Object, do func() error) error {
 	return o.call(ctx, what, func() error {
 		if o.life.tape.Chance(25) {
-			o.life.policy.refusalStands(o.life.reasoned(what, about), o.life.now)
+			o.life.policy.overtaken(o.life.reasoned(what, about), o.life.now)
 			return conflict(key{}, "somebody else was faster")
 		}
 		if err := o.life.refuses(verb, what, about); err != nil {

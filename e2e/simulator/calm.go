@@ -1,11 +1,5 @@
 package simulator
 
-import (
-	"time"
-
-	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-)
-
 // calmDown ends all trouble. One operator stays, or comes.
 func (l *Life) calmDown() {
 	l.powerFailure()
@@ -41,11 +35,9 @@ func (l *Life) nap() {
 	l.napping = false
 }
 
-// settle lets the calm go on until nothing has happened for long. A status that is written now and then for ever keeps it from that, and
-// breaks an invariant.
+// settle lets the calm go on until nothing has happened for long.
 func (l *Life) settle() {
-	quiet := 0
-	for step := 0; quiet < quietSteps && step < calmSteps; quiet, step = quiet+1, step+1 {
+	for quiet, step := 0, 0; quiet < quietSteps && step < calmSteps; quiet, step = quiet+1, step+1 {
 		before := l.api.version
 		l.pass(calmStep)
 		l.podsCalm()
@@ -60,15 +52,6 @@ func (l *Life) settle() {
 			quiet = 0
 		}
 	}
-	if quiet < quietSteps && !l.debugsOn() {
-		l.truth.violated("the calm does not come to rest", "something was still written %s before it was over", time.Duration(quiet)*calmStep)
-	}
-}
-
-// debugsOn reports whether users have left the job in debug mode, unfinished. Its pods end now and then, and are replaced for ever: no limit counts them.
-func (l *Life) debugsOn() bool {
-	job, ok := l.api.get(key{v1beta1.KindGenericJob, jobName}).(*v1beta1.GenericJob)
-	return ok && job.Spec.RunMode.Debugs() && job.Status.CompletionTime == nil
 }
 
 // drain lets the operator see everything and do all that is due. That may be several retries of several calls for each of some pods, but no end of

@@ -13,8 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -32,11 +30,6 @@ type cached struct {
 type live struct {
 	client.Reader
 	operator *operator
-}
-
-// GroupVersionKindFor names a kind, as the scheme does.
-func (c *cached) GroupVersionKindFor(o runtime.Object) (schema.GroupVersionKind, error) {
-	return schema.GroupVersionKind{Kind: kindOf(o.(client.Object))}, nil
 }
 
 func (c *cached) Get(ctx context.Context, k client.ObjectKey, o client.Object, _ ...client.GetOption) error {
@@ -106,7 +99,7 @@ func (r *live) Get(ctx context.Context, k client.ObjectKey, o client.Object, _ .
 		return r.node(ctx, k.Name, node)
 	}
 	id := key{kindOf(o), k.Name}
-	return r.operator.read(ctx, "looks at "+id.String(), func() error {
+	return r.operator.look(ctx, "looks at "+id.String(), func() error {
 		have := r.operator.life.api.get(id)
 		if have == nil {
 			return notFound(id)
@@ -129,12 +122,12 @@ func (r *live) List(ctx context.Context, list client.ObjectList, options ...clie
 	o.ApplyOptions(options)
 	into := list.(*metav1.PartialObjectMetadataList)
 	if into.Kind == "NodeList" {
-		return r.operator.read(ctx, "counts nodes", func() error {
+		return r.operator.look(ctx, "counts nodes", func() error {
 			into.Items, into.RemainingItemCount = make([]metav1.PartialObjectMetadata, 1), new(int64(len(nodes)-1))
 			return nil
 		})
 	}
-	return r.operator.read(ctx, "lists pods", func() error {
+	return r.operator.look(ctx, "lists pods", func() error {
 		for _, p := range r.operator.life.api.pods() {
 			phase := fields.Set{"status.phase": string(p.Status.Phase)}
 			if o.LabelSelector.Matches(labels.Set(p.Labels)) && (o.FieldSelector == nil || o.FieldSelector.Matches(phase)) {

@@ -123,11 +123,11 @@ func (a *api) collect() bool {
 	}
 	for _, o := range all {
 		ref := metav1.GetControllerOf(o)
-		if ref != nil && o.GetDeletionTimestamp() == nil && (owners[ref.UID] == nil || awaitsOwned(owners[ref.UID])) {
+		if ref != nil && o.GetDeletionTimestamp() == nil && (owners[ref.UID] == nil || waits(owners[ref.UID])) {
 			a.life.say("garbage collector: deletes %s", keyOf(o))
 			return a.remove(keyOf(o), o.GetUID(), unsaid) == nil
 		}
-		if awaitsOwned(o) && !owns[o.GetUID()] {
+		if waits(o) && !owns[o.GetUID()] {
 			a.life.say("garbage collector: lets go of %s", keyOf(o))
 			a.edit(keyOf(o), func(o client.Object) {
 				o.SetFinalizers(slices.DeleteFunc(o.GetFinalizers(), func(f string) bool { return f == metav1.FinalizerDeleteDependents }))
@@ -138,8 +138,8 @@ func (a *api) collect() bool {
 	return false
 }
 
-// awaitsOwned reports whether the deletion of an object waits for what it owns.
-func awaitsOwned(o client.Object) bool {
+// waits reports whether the deletion of an object waits for what it owns.
+func waits(o client.Object) bool {
 	return slices.Contains(o.GetFinalizers(), metav1.FinalizerDeleteDependents)
 }
 

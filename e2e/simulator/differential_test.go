@@ -202,8 +202,8 @@ func (b *together) replay(seed int64) {
 		b.t.Logf("script %d:%s", seed, say(drawScript(SeedTape(seed))))
 		return
 	}
-	s := &shrinker{tape: tape.Drawn(), livesLeft: 100, fails: func(candidate []byte) bool { return len(b.try(candidate)) > 0 }}
-	for s.livesLeft > 0 && (s.leaveOut() || s.zero()) {
+	s := &shrinker{tape: tape.Drawn(), left: 100, fails: func(candidate []byte) bool { return len(b.try(candidate)) > 0 }}
+	for s.left > 0 && (s.leaveOut() || s.zero()) {
 	}
 	b.t.Errorf("script %d, shrunk:%s\nThe answers differ:\n%s", seed, say(drawScript(ReplayTape(s.tape))), strings.Join(b.try(s.tape), "\n"))
 }

@@ -27,52 +27,6 @@
 //
 // Then sick.go shows a whole fault: state, draw and invariants in one file.
 //
-// # Where things are
-//
-//	The API           api.go, deletion.go (with garbage collection), patches.go, client.go and calls.go (what becomes of a call),
-//	                  versions.go (of apiservers), policy.go (policies and webhooks), reread.go (what JSON does to a value)
-//	Nodes, kubelets   nodes.go (pods in trouble and in calm), losses.go, evictions.go, ends.go, states.go and oddends.go (what is seldom),
-//	                  sidecars.go, starts.go (Ready), sick.go, avoided.go
-//	In place          inplace.go (wrappers and orders), held.go, reports.go, sandboxes.go
-//	Operators         operator.go, thread.go, events.go
-//	Users, others     users.go, owned.go, prebuilt.go, kept.go, kueue.go, gangs.go, frameworks.go, defined.go
-//	A life            life.go, calm.go, story.go
-//	What is drawn     tape.go, draws.go
-//	What is checked   truth.go, invariants.go (at each write), rest.go (at rest), counts.go (metrics), and by subject: counted.go, elsewhere.go,
-//	                  finals.go, firsts.go, histories.go, lives.go, progress.go, ready.go, recoveries.go, rules.go, served.go, times.go
-//	Looks of pods     looks.go
-//	Every schedule    miniatures.go, feature_miniatures.go, healthy.go, schedule.go, explore.go
-//	A bad life        shrink.go
-//
-// # Words
-//
-// CONTRIBUTING.md has the words of the whole project. These are the package's own:
-//
-//	alone, injected   what runs in pods beside the code: nothing, or a container that admission has added
-//	late              of a create: it was carried out when somebody else had gone ahead
-//	calm              the second part of a life, without trouble: everything must come to rest
-//	doubt             of a replica: an end of its code that may count, or not, for nobody can tell what was first
-//	edition           of a definition: an admin edits it, and new jobs are compiled by the next
-//	flap              of a node: it is lost, and soon answers again
-//	gate              the apiservers' feature gate for scheduling groups
-//	meddle            what users do to a job that they should leave alone
-//	mute              of a wrapper: its container has ended while it waited for an order
-//	nap               rest in the modes that users have left, in which no code ends of its own accord
-//	quiet             of steps: nothing is written in them
-//	raced             of a pod: its create was under way when its job was deleted
-//	rare              of a life: its pods have states and ends that a kubelet shows seldom
-//	settling          of a pod: its containers have ended, and its kubelet tells the phase later
-//	shift             the steps for which code runs in a healthy pod
-//	spare             what the last draw has left of its byte, drawn from as well
-//	stand             which of Ready, Reconciling and Stalled holds
-//	stray             of a GenericJob: somebody has edited it in place of the training job that owns it
-//	stride            in which of three ways code gets on from attempt to attempt: each time, every second time, never
-//	strip             to take all finalizers off a pod
-//	trail             all changes of the objects of a kind, which caches see one after another
-//	trouble           the first part of a life, in which all that is drawn happens
-//	truth             what really happened, beside what the operator believes
-//	unsettled         of a record: modes were switched or replicas scaled, so some counts are not certain
-//
 // # To add a fault
 //
 //   - A state: a field of Life, in the group of what it befalls (life.go), or of api, where it is the API's.

@@ -11,8 +11,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/status"
 )
 
-// sentAway is who must not come back to a node, because code failed there and a rule with elsewhere matches that.
-type sentAway struct {
+// left is who must not come back to a node, because code failed there and a rule with elsewhere matches that.
+type left struct {
 	by map[string]string // nodes by the pods whose code failed so, for as long as that is their last end
 
 	// The failure that is first now, if it is such a one: its node, and when the operator has recorded it.
@@ -21,17 +21,17 @@ type sentAway struct {
 }
 
 // note notes such a failure.
-func (l *sentAway) note(p *corev1.Pod) {
+func (l *left) note(p *corev1.Pod) {
 	if l.by == nil {
 		l.by = map[string]string{}
 	}
 	l.by[p.Name] = p.Spec.NodeName
 }
 
-// sentAwayWritten checks that a status avoids the node of a first failure for which a rule says elsewhere. It does as long as that counts, unless the
+// leftWritten checks that a status avoids the node of a first failure for which a rule says elsewhere. It does as long as that counts, unless the
 // breaker holds.
-func (t *truth) sentAwayWritten(was, is *v1beta1.GenericJob, bad, lost int) {
-	l, policy, first := &t.recordOf(is.UID).sentAway, is.Spec.AvoidNodes, is.Status.FirstFailure
+func (t *truth) leftWritten(was, is *v1beta1.GenericJob, bad, lost int) {
+	l, policy, first := &t.recordOf(is.UID).left, is.Spec.AvoidNodes, is.Status.FirstFailure
 	if policy == nil || mostAvoided(policy) == 0 || first == nil || !t.isJudged(is, first) {
 		l.node = ""
 		return
@@ -81,7 +81,7 @@ func sendsElsewhere(job *v1beta1.GenericJob) bool {
 }
 
 // begin begins anew if another failure is first than before.
-func (l *sentAway) begin(had, first *v1beta1.FirstFailure, now time.Time) {
+func (l *left) begin(had, first *v1beta1.FirstFailure, now time.Time) {
 	if had != nil && had.Pod == first.Pod && had.Time.Equal(first.Time) {
 		return
 	}

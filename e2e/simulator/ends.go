@@ -74,8 +74,8 @@ func phaseOf(p *corev1.Pod) corev1.PodPhase {
 	return corev1.PodSucceeded
 }
 
-// endedAsTold reports whether code has ended as it does when it is told to stop.
-func endedAsTold(end *corev1.ContainerStateTerminated) bool {
+// obeys reports whether code has ended as it does when it is told to stop.
+func obeys(end *corev1.ContainerStateTerminated) bool {
 	return end.ExitCode == 143 || end.ExitCode == 137 && end.Reason != "OOMKilled"
 }
 
@@ -114,9 +114,9 @@ func (t *truth) stripped(p *corev1.Pod) {
 func (t *truth) disrupted(p *corev1.Pod) {
 	_, rec, r := t.of(p)
 	t.noteOnNode(p, metav1.GetControllerOf(p).UID)
-	delete(rec.sentAway.by, p.Name)
+	delete(rec.left.by, p.Name)
 	r.disruptions++
-	if end := codeEnd(p); end != nil && endedAsTold(end) {
+	if end := codeEnd(p); end != nil && obeys(end) {
 		r.doubts++ // as code exits that is told to stop
 	}
 	if t.life.endedAt(p, t.life.stamp()) { // nobody can tell whether its code had done its work or obeyed
@@ -133,9 +133,9 @@ func (t *truth) asked(p *corev1.Pod) {
 		r.doubts++ // without the phase nobody knows that its kubelet had told the code to stop
 	}
 	for _, end := range endsOf(p) {
-		if t.life.tooClose(end.FinishedAt, t.life.stamp()) || endedAsTold(end) {
+		if t.life.tooClose(end.FinishedAt, t.life.stamp()) || obeys(end) {
 			r.doubts++
-			delete(rec.sentAway.by, p.Name) // what may be no failure sends nobody elsewhere
+			delete(rec.left.by, p.Name) // what may be no failure sends nobody elsewhere
 			t.mayBeAfter(p, r)
 		}
 	}
@@ -151,19 +151,19 @@ func (t *truth) mayBeAfter(p *corev1.Pod, r *replica) {
 
 // codeEnds ends the code that runs in a pod, in one of the ways that are drawn.
 func (l *Life) codeEnds(p *corev1.Pod, way int) {
-	failsFrom := fails
+	fails := 57
 	if l.wraps(p) != nil || tellsSteps(p) {
-		failsFrom = failsOften
+		fails = 53 // so that it is started over several times
 	}
 	if tellsSteps(p) && l.stride == stuckStride {
-		failsFrom = succeeds // always
+		fails = 51 // and again
 	}
 	switch {
-	case way >= succeeds && l.isOnBadNode(p):
+	case way >= 51 && l.isOnBadNode(p):
 		l.exit(p, 17)
-	case way >= failsFrom:
+	case way >= fails:
 		l.exit(p, l.hangsInstead(l.mostlyAlike(p, pickOf(l.tape, int32(1), 137, 143))))
-	case way >= succeeds:
+	case way >= 51:
 		l.settling[p.UID] = (way == settles || l.starved[p.UID]) && l.beside == alone
 		l.exit(p, 0)
 	default:

@@ -53,9 +53,8 @@ func (l *Life) isObedient(p *corev1.Pod) bool {
 	return l.evicting[p.UID] && end != nil && end.ExitCode == 0
 }
 
-// evictionsGoUntold notes pods of a lost node whose kubelet had ended their code, and had not told why. If the node stays away, the code passes for
-// code that has done its work.
-func (l *Life) evictionsGoUntold(node string) {
+// silence notes for which pods of a node that does not answer any more nobody may ever tell that they were evicted.
+func (l *Life) silence(node string) {
 	for _, p := range l.api.pods() {
 		mayPass := l.isObedient(p) || l.overdue[p.UID] && codeEnd(p).ExitCode == 0
 		if p.Spec.NodeName == node && !over(p) && mayPass {
@@ -106,8 +105,7 @@ func (l *Life) evictForItsLimit(p *corev1.Pod) {
 // evictionTakes is the longest time between the ends of two containers of a pod that its kubelet evicts for a limit of its own.
 const evictionTakes = 5 * time.Second
 
-// evictBeside is an eviction of a pod whose code has ended, and in which another container runs on. Often that container has gone over a limit of the
-// pod's own.
+// evictBeside is an eviction, when the code of a pod has ended. It is often for a limit of the pod's own: what runs beside the code has gone over it.
 func (l *Life) evictBeside(p *corev1.Pod) {
 	isLong := l.clockOf(p).Sub(codeEnd(p).FinishedAt.Time) > evictionTakes
 	if !l.rare || !isLong || podstate.RestartsInPlace(p) || l.overdue[p.UID] || !l.tape.Chance(2) {
@@ -121,9 +119,8 @@ func (l *Life) evictBeside(p *corev1.Pod) {
 	})
 }
 
-// disrupt is a deletion by the control plane, which says so in a condition first. This condition overwrites the kubelet's. An operator that has not
-// seen the kubelet's cannot learn any more that the kubelet evicted the pod. An eviction for a limit of the pod's own has no condition: with this one
-// it looks like a disruption.
+// disrupt is a deletion by the control plane, which says so in a condition first. That takes the place of a kubelet's. If nobody has seen it, nobody
+// can know any more that the kubelet had told the code to go. Nor can anybody who has not seen an eviction for a limit of the pod's own.
 func (l *Life) disrupt(p *corev1.Pod, reason string) {
 	l.say("control plane: deletes %s, %s", keyOf(p), reason)
 	if p.Status.Phase == corev1.PodSucceeded && hasTarget(p, "TerminationByKubelet") || isOwnFault(p) {
@@ -176,13 +173,13 @@ func mayStartYet(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodPending && p.Spec.NodeName != "" && *p.DeletionGracePeriodSeconds > 0 && !initHasFailed(p)
 }
 
-// startsNevertheless reports whether a kubelet that may start the code of a pod that somebody deletes does so. A kubelet which has told that the
-// containers wait does so more often, because such pods are few.
+// startsNevertheless reports whether a kubelet starts the code of a pod that somebody deletes, where it may. It does so more often if it
+// has told that the containers wait: such pods are few.
 func startsNevertheless(p *corev1.Pod, n int) bool {
 	return n == 1 || isTaken(p) && (n == 9 || n == 13)
 }
 
-// goesOn is what a kubelet sometimes does to a pod that somebody deletes, before it hears of the deletion.
+// goesOn is what a kubelet does now and then to a pod before it hears that somebody deletes it.
 func (l *Life) goesOn(p *corev1.Pod, n int, mayStart bool) {
 	switch {
 	case mayStart && startsNevertheless(p, n):
@@ -195,8 +192,8 @@ func (l *Life) goesOn(p *corev1.Pod, n int, mayStart bool) {
 	}
 }
 
-// restartsNevertheless has code fail in place, or has its kubelet start its container again, while somebody deletes the pod. The kubelet has not
-// heard of the deletion yet.
+// restartsNevertheless is code that may fail in place while somebody deletes its pod. Its kubelet tells so. It may start the container again before it
+// hears of the deletion.
 func (l *Life) restartsNevertheless(p *corev1.Pod, fails bool) {
 	w := l.wraps(p)
 	if w == nil || l.oldKubelet || !hasRules(p) || w.stranded || w.untold {

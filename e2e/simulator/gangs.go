@@ -25,8 +25,8 @@ const kindPodGroup = "PodGroup"
 // protection is what keeps a PodGroup of Kubernetes' own scheduler until the last of its pods is over.
 const protection = "scheduling.k8s.io/podgroup-protection"
 
-// schedule places a pod that waits. A gang scheduler places a pod if as many pods of its group are there as it places together. It does not see pods
-// that are over, nor those without a node that somebody deletes.
+// schedule places a pod that waits. A gang scheduler does so if as many pods of its group are there as are placed together. It does
+// not see pods that are over, nor those that somebody is deleting without a node.
 func (l *Life) schedule(p *corev1.Pod) {
 	if name := groupOf(p); name != "" {
 		group, members := l.api.get(key{kindPodGroup, name}), int64(0)
@@ -92,7 +92,7 @@ func (o *operator) lookAtGroup(ctx context.Context, group *unstructured.Unstruct
 	if k.kind == "ResourceFlavor" {
 		return o.lookAtFlavor(ctx, group)
 	}
-	return o.read(ctx, "looks at "+k.String(), func() error {
+	return o.look(ctx, "looks at "+k.String(), func() error {
 		have := o.life.api.get(k)
 		if have == nil || have.(*unstructured.Unstructured).GetAPIVersion() != group.GetAPIVersion() {
 			return notFound(k)
@@ -105,7 +105,7 @@ func (o *operator) lookAtGroup(ctx context.Context, group *unstructured.Unstruct
 
 // lookAtFlavor reads the resource flavor.
 func (o *operator) lookAtFlavor(ctx context.Context, into *unstructured.Unstructured) error {
-	return o.read(ctx, "looks at ResourceFlavor "+flavor, func() error {
+	return o.look(ctx, "looks at ResourceFlavor "+flavor, func() error {
 		if o.life.noFlavor {
 			return notFound(key{"ResourceFlavor", flavor})
 		}
@@ -150,7 +150,7 @@ func (o *operator) patchGroup(ctx context.Context, group *unstructured.Unstructu
 
 // listGroups lists the PodGroups of a job.
 func (o *operator) listGroups(ctx context.Context, list *unstructured.UnstructuredList, with *client.ListOptions) error {
-	return o.read(ctx, "lists PodGroups", func() error {
+	return o.look(ctx, "lists PodGroups", func() error {
 		for _, have := range o.life.api.all(kindPodGroup) {
 			if isFixed(have) && with.LabelSelector.Matches(labels.Set(have.GetLabels())) {
 				list.Items = append(list.Items, *have.(*unstructured.Unstructured).DeepCopy())

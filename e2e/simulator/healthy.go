@@ -50,18 +50,16 @@ func (l *Life) idleTime() time.Duration {
 	return idle
 }
 
-// The outcomes of one step of code that runs: see befall and codeEnds. All from succeeds on end the code, too.
+// The outcomes of what code does that runs: see runningPod.
 const (
-	runsOn     = 0
-	overLimit  = 47
-	disrupted  = 48
-	deleted    = 49
-	evicted    = 50
-	succeeds   = 51
-	settles    = 52 // it succeeds, and its kubelet tells the phase later
-	failsOften = 53 // from here on fails what is started over several times
-	fails      = 57
-	ways       = 60 // how many there are
+	runsOn    = 0
+	overLimit = 47
+	disrupted = 48
+	deleted   = 49
+	evicted   = 50
+	succeeds  = 51
+	settles   = 52 // it succeeds, and its kubelet tells the phase later
+	fails     = 57
 )
 
 // shift are the outcomes of one step in which a pod runs. Healthy code runs for a while, and then succeeds.

@@ -14,7 +14,7 @@ func (l *Life) holds(p *corev1.Pod) bool {
 	return job != nil && job.Spec.RestartScope == v1beta1.RestartScopeJob && l.tape.Chance(2)
 }
 
-// hold has code fail, while its wrapper runs on and waits for an order. Nobody knows of the failure yet.
+// hold has code fail whose wrapper stays. Nobody knows yet.
 func (l *Life) hold(p *corev1.Pod, w *wrapper, code int32) {
 	l.say("%s: its code of attempt %d fails with %d, and its wrapper stays", keyOf(p), w.ran, code)
 	w.runs, w.heard = false, false
@@ -31,7 +31,7 @@ func (l *Life) exitHeld(p *corev1.Pod, w *wrapper) {
 	l.exitContainer(p, w, w.held.Code)
 }
 
-// hear notes that an operator may now know of an end that is held. From now on a limit has to count it.
+// hear is the first time that somebody may know of an end that is held: from then on it is to be counted.
 func (l *Life) hear(p *corev1.Pod, w *wrapper) {
 	if w.held != nil && !w.heard {
 		l.truth.ended(p, w.held.Code)
@@ -39,7 +39,7 @@ func (l *Life) hear(p *corev1.Pod, w *wrapper) {
 	}
 }
 
-// forgetHeld is the end of a wrapper that holds an end. Nobody can say whether an operator has counted that end.
+// forgetHeld is the end of a wrapper that holds an end: whether that was counted when it was told, nobody can say.
 func (l *Life) forgetHeld(p *corev1.Pod, w *wrapper) {
 	if w.held != nil && w.heard {
 		_, _, r := l.truth.of(p)

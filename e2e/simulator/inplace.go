@@ -98,7 +98,7 @@ func (t *truth) attemptOf(p *corev1.Pod) int {
 	return told(p)
 }
 
-// wrapped is one step of trouble of a pod that restarts in place. It reports whether nothing else is to happen to the pod in this step.
+// wrapped is what happens to a pod that restarts in place in one step of trouble. It reports whether that was all.
 func (l *Life) wrapped(p *corev1.Pod, w *wrapper) bool {
 	t := l.tape
 	switch {
@@ -122,15 +122,15 @@ func (l *Life) wrapped(p *corev1.Pod, w *wrapper) bool {
 	case w.held != nil && (t.Chance(30) || l.isHeldTooLong(p, w)):
 		l.exitHeld(p, w)
 		return true
-	case w.awaitsOrder() && t.Chance(60):
+	case w.waits() && t.Chance(60):
 		l.killWaiting(p, w)
 		return true
 	}
 	return !l.follows(p, w)
 }
 
-// awaitsOrder reports whether a wrapper waits for an order.
-func (w *wrapper) awaitsOrder() bool { return !w.runs && w.held == nil }
+// waits reports whether a wrapper waits for an order.
+func (w *wrapper) waits() bool { return !w.runs && w.held == nil }
 
 // killWaiting kills a wrapper that waits.
 func (l *Life) killWaiting(p *corev1.Pod, w *wrapper) {
@@ -141,19 +141,19 @@ func (l *Life) killWaiting(p *corev1.Pod, w *wrapper) {
 	l.exitInPlace(p, w, 137)
 }
 
-// follows lets a wrapper see an order, or not, and do one thing that the order asks for. It reports whether its code runs.
+// follows is a wrapper that may see an order, and do one thing that it asks for. It reports whether its code runs.
 func (l *Life) follows(p *corev1.Pod, w *wrapper) bool {
 	if l.tape.DueIf(orderOf(p).After(w.order), 3) {
 		w.take(orderOf(p))
 	}
 	if l.tape.DueIf(w.order.Attempt > w.ran, 2) {
-		l.followOrder(p, w)
+		l.obeyOrder(p, w)
 	}
 	return w.runs
 }
 
-// followOrder does one thing that the order asks for.
-func (l *Life) followOrder(p *corev1.Pod, w *wrapper) {
+// obeyOrder does one thing that the order asks for.
+func (l *Life) obeyOrder(p *corev1.Pod, w *wrapper) {
 	switch {
 	case w.order.Attempt <= w.ran:
 	case w.runs && l.slow && l.trouble && !l.tape.Chance(10): // it takes its grace period
@@ -170,17 +170,16 @@ func (l *Life) followOrder(p *corev1.Pod, w *wrapper) {
 	}
 }
 
-// exitInPlace ends the container of a pod, and notes that in the truth. The kubelet will start the container again. It tells of the end at once, or
-// tells later that the container backs off.
+// exitInPlace ends the container of a pod, which the kubelet will start again: it tells so, or has done it when it tells.
 func (l *Life) exitInPlace(p *corev1.Pod, w *wrapper, code int32) {
 	l.truth.ended(p, code)
 	l.exitContainer(p, w, code)
 }
 
-// exitContainer ends the container of a pod, as exitInPlace does. The truth has the end of its code already.
+// exitContainer does that to code whose end is known.
 func (l *Life) exitContainer(p *corev1.Pod, w *wrapper, code int32) {
 	l.say("kubelet: the container of %s exits with code %d, for the %d. time", keyOf(p), code, w.exits+1)
-	w.mute = w.awaitsOrder()
+	w.mute = w.waits()
 	w.runs, w.down, w.held, w.heard, w.untold = false, true, nil, false, false
 	w.exits++
 	l.change(p, func(p *corev1.Pod) {
@@ -205,7 +204,7 @@ func (l *Life) restartContainer(p *corev1.Pod, w *wrapper) {
 	}
 }
 
-// tellRestart is the kubelet that tells that it has started a container again.
+// tellRestart is the kubelet that tells so.
 func (l *Life) tellRestart(p *corev1.Pod, w *wrapper) {
 	w.untold = false
 	l.change(p, func(p *corev1.Pod) {
@@ -217,13 +216,13 @@ func (l *Life) tellRestart(p *corev1.Pod, w *wrapper) {
 	})
 }
 
-// waitsCalmly is one calm step of a pod, if it restarts in place. It reports whether the pod restarts in place, and runs no code.
+// waitsCalmly is what happens to a pod in a calm step if it restarts in place. It reports whether it has no code that runs.
 func (l *Life) waitsCalmly(p *corev1.Pod) bool {
 	w := l.wraps(p)
 	return w != nil && (codeEnd(p) == nil || w.down || w.untold) && !l.wrappedCalmly(p, w)
 }
 
-// wrappedCalmly is one calm step of a pod that restarts in place. It reports whether its code runs.
+// wrappedCalmly is what happens to such a pod when there is no trouble. It reports whether its code runs.
 func (l *Life) wrappedCalmly(p *corev1.Pod, w *wrapper) bool {
 	if isTold(p) {
 		l.endTold(p)
@@ -243,7 +242,7 @@ func (l *Life) wrappedCalmly(p *corev1.Pod, w *wrapper) bool {
 		return false
 	}
 	w.take(orderOf(p))
-	l.followOrder(p, w)
+	l.obeyOrder(p, w)
 	return w.runs
 }
 

@@ -31,7 +31,7 @@ func (t *truth) created(o client.Object) {
 			return
 		}
 		// As with pods (see createdPod), the fence may have held when it was asked. But the newcomer must not stay.
-		if t.othersWentAhead(parent.GetResourceVersion(), t.writers[ref.UID]) {
+		if t.overtaken(parent.GetResourceVersion(), t.writers[ref.UID]) {
 			t.life.say("the create of %s comes too late", keyOf(o))
 		} else {
 			t.violated("trainer#2981 a finished parent creates", "%s in phase %s creates its GenericJob again", keyOf(parent), t.phaseOf(parent))
@@ -74,7 +74,7 @@ func (t *truth) createdPod(p *corev1.Pod) {
 	invariant := t.mayNotCreate(p, job, rec, r)
 	switch {
 	case invariant == "":
-	case t.othersWentAhead(job.ResourceVersion, rec.writer):
+	case t.overtaken(job.ResourceVersion, rec.writer):
 		// The fence held when it was asked, and then somebody else went ahead while the call was under way. Nothing on
 		// this side of the apiserver can prevent that; but the pod must not count, and must not stay (see settled).
 		t.late[p.UID] = true
@@ -93,9 +93,9 @@ func (t *truth) findable(p *corev1.Pod) {
 	}
 }
 
-// othersWentAhead reports whether somebody went ahead of the reconcile that creates, after its fence had held. Then a job has another version now, by
+// overtaken reports whether somebody went ahead of the reconcile that creates, after its fence had held. Then a job has another version now, by
 // another's write.
-func (t *truth) othersWentAhead(version string, author *operator) bool {
+func (t *truth) overtaken(version string, author *operator) bool {
 	w := t.life.writer
 	return w.fenced != "" && (t.life.tooLate || w.fenced != version && author != w.operator)
 }

@@ -32,12 +32,8 @@ func namedReplicas(job *v1beta1.GenericJob, replicaType string) (n int32) {
 // cannotRun reports whether a job is told to be blocked because a rule names a rank that it does not have. Then it obeys no edit until that is
 // corrected.
 func cannotRun(job *v1beta1.GenericJob) bool {
-	return status.IsBlocked(&job.Status, v1beta1.ReasonInvalidSpec) && lacksNamed(job)
-}
-
-// lacksNamed reports whether a rule of a job names a rank that the job does not have. No other spec of a life is invalid.
-func lacksNamed(job *v1beta1.GenericJob) bool {
-	return slices.ContainsFunc(job.Spec.ReplicaSpecs, func(r v1beta1.ReplicaSpec) bool { return int32(replicasOf(&r)) < namedReplicas(job, r.Type) })
+	lacks := func(r v1beta1.ReplicaSpec) bool { return int32(replicasOf(&r)) < namedReplicas(job, r.Type) }
+	return status.IsBlocked(&job.Status, v1beta1.ReasonInvalidSpec) && slices.ContainsFunc(job.Spec.ReplicaSpecs, lacks)
 }
 
 // askForNamed has a user correct the number of replicas, if a rule names a rank above it.

@@ -196,7 +196,7 @@ func (t *truth) placed(p *corev1.Pod, job *v1beta1.GenericJob) {
 	if job.Status.Queue != nil && p.Spec.NodeSelector["pool"] != flavor {
 		t.violated("a pod goes to nodes for which it was not admitted", "%s: %v", p.Name, p.Spec.NodeSelector)
 	}
-	if t.othersWentAhead(job.ResourceVersion, t.recordOf(job.UID).writer) {
+	if t.overtaken(job.ResourceVersion, t.recordOf(job.UID).writer) {
 		t.raced[p.UID] = true // the call was under way when somebody else went ahead
 		return
 	}
@@ -210,7 +210,7 @@ func (t *truth) placed(p *corev1.Pod, job *v1beta1.GenericJob) {
 	}
 }
 
-// using is how many pods of a type use quota of the job's. Pods of late creates are left out: nobody can keep them from coming.
+// using is how many pods of a type use quota of the job's, but for those that came late, which nobody can keep from coming.
 func (t *truth) using(job *v1beta1.GenericJob, replicaType string) int {
 	n := 0
 	for _, p := range t.life.api.pods() {
@@ -229,7 +229,7 @@ func (t *truth) reported(was, is *unstructured.Unstructured) {
 	switch {
 	case before.Reserves == after.Reserves && before.Finished == after.Finished:
 		return
-	case t.life.tooLate, job != nil && t.othersWentAhead(job.ResourceVersion, t.recordOf(job.UID).writer):
+	case t.life.tooLate, job != nil && t.overtaken(job.ResourceVersion, t.recordOf(job.UID).writer):
 		t.recordOf(metav1.GetControllerOf(was).UID).evicted = true // the call was under way when somebody else went ahead
 		return
 	}
@@ -240,7 +240,7 @@ func (t *truth) reported(was, is *unstructured.Unstructured) {
 	}
 }
 
-// workloadDeleted checks that the operator deletes no Workload whose quota a pod uses.
+// workloadDeleted checks the same of a Workload that the operator deletes.
 func (t *truth) workloadDeleted(o client.Object) {
 	if w, ok := o.(*unstructured.Unstructured); ok && w.GetKind() == kindWorkload && kueue.Read(w).Reserves {
 		gone := w.DeepCopy()

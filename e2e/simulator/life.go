@@ -163,7 +163,7 @@ func (l *Life) begin() {
 // conclude is the calm in which everything must come to rest.
 func (l *Life) conclude() {
 	l.calmDown()
-	l.restUnderPolicy()
+	l.obey()
 	if l.meddling && l.tape.Due(2) {
 		l.nap()
 	}

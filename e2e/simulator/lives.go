@@ -41,7 +41,7 @@ func (l *Life) pass(d time.Duration) {
 	l.now = l.now.Add(d)
 }
 
-// passes adds a time to how long the code of a job has run: only code that runs now counts.
+// passes adds a time to the lives of a job's code that runs.
 func (t *truth) passes(job *v1beta1.GenericJob, all *lived, d time.Duration) {
 	running := map[int32]int{}
 	for _, p := range t.life.api.pods() {
@@ -112,7 +112,7 @@ func (t *truth) livesWritten(was, is *v1beta1.GenericJob) {
 	}
 }
 
-// lifeOfAllWritten checks streaks as livesWritten does, where all replicas restart together.
+// lifeOfAllWritten does that where all replicas restart together.
 func (t *truth) lifeOfAllWritten(was, is *v1beta1.GenericJob) {
 	attempt, rec := was.Status.JobAttempt, t.recordOf(is.UID)
 	before, after := longestStreak(&was.Status), longestStreak(&is.Status)
@@ -128,7 +128,7 @@ func (t *truth) lifeOfAllWritten(was, is *v1beta1.GenericJob) {
 	}
 }
 
-// longestStreak is the longest streak of a replica that is not auxiliary.
+// longestStreak is that of a replica that is not auxiliary.
 func longestStreak(s *v1beta1.GenericJobStatus) (longest int32) {
 	for _, l := range s.Ledger {
 		for _, r := range l.Replicas {

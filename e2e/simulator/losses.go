@@ -16,8 +16,8 @@ const (
 	wakeTime = 10 * time.Second // for which the kubelet of a node that is back says that it is not Ready
 )
 
-// silence is what a reconcile has seen of a node that was not Ready.
-type silence struct {
+// look is what a reconcile has seen of a node that was not Ready.
+type look struct {
 	at    time.Time // by the operator's clock, which may be set meanwhile; the time that it decides by is no later
 	since time.Time // since when the node was silent; zero if its kubelet spoke
 }
@@ -43,7 +43,7 @@ func (l *Life) loseNodes() {
 	l.losses[node]++
 	l.lost[node], l.flaps[node], l.lostAt[node] = true, flaps, l.stamp().Time
 	delete(l.wakes, node)
-	l.evictionsGoUntold(node)
+	l.silence(node)
 	l.takeReadyBack(node)
 }
 
@@ -119,7 +119,7 @@ func (l *Life) takeReadyBack(node string) {
 	}
 }
 
-// isReadyTaken reports whether the node controller has called a pod not Ready, and the kubelet has not called it Ready since.
+// isReadyTaken reports whether the node controller has done so, and the kubelet has not told since that the pod is Ready.
 func isReadyTaken(p *corev1.Pod) bool {
 	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.ContainersReady })
 }
@@ -138,7 +138,7 @@ func (l *Life) giveReadyBack(node string) {
 
 // node looks whether a node answers.
 func (r *live) node(ctx context.Context, name string, node *corev1.Node) error {
-	return r.operator.read(ctx, "looks at node "+name, func() error {
+	return r.operator.look(ctx, "looks at node "+name, func() error {
 		l := r.operator.life
 		ready := corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionTrue}
 		switch {
@@ -153,9 +153,9 @@ func (r *live) node(ctx context.Context, name string, node *corev1.Node) error {
 		}
 		w := l.writer
 		if w.silent == nil {
-			w.silent = map[string]silence{}
+			w.silent = map[string]look{}
 		}
-		w.silent[name] = silence{at: l.now.Add(max(r.operator.skew, w.skew)), since: ready.LastTransitionTime.Time}
+		w.silent[name] = look{at: l.now.Add(max(r.operator.skew, w.skew)), since: ready.LastTransitionTime.Time}
 		return nil
 	})
 }
@@ -174,7 +174,7 @@ func (t *truth) forced(p *corev1.Pod) {
 }
 
 // tooEarly says of a node why its pod should not be deleted by force. It is "" if nobody waits for the pod any more.
-func tooEarly(p *corev1.Pod, seen silence, looked bool, after time.Duration) string {
+func tooEarly(p *corev1.Pod, seen look, looked bool, after time.Duration) string {
 	switch {
 	case p.DeletionTimestamp == nil:
 		return "has not been asked to end it"

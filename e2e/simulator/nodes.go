@@ -91,7 +91,7 @@ func (l *Life) runningPod(p *corev1.Pod) {
 		l.lingeringPod(p)
 		return
 	}
-	n := l.tape.choose(ways, l.shift(p, waits)...)
+	n := l.tape.choose(60, l.shift(p, waits)...)
 	if waits || !l.rarely(p, n) {
 		l.befall(p, n, waits)
 	}
@@ -100,16 +100,16 @@ func (l *Life) runningPod(p *corev1.Pod) {
 // befall is what ends a pod that runs, or asks it to stop: its code, its node, or somebody else. Code that waits does not end by itself.
 func (l *Life) befall(p *corev1.Pod, n int, waits bool) {
 	switch {
-	case n >= succeeds, n == overLimit:
+	case n >= 51, n == 47:
 		if !waits {
 			l.codeEnds(p, n)
 		}
-	case n == evicted:
+	case n == 50:
 		l.evict(p)
-	case n == deleted:
+	case n == 49:
 		l.say("a user deletes %s", keyOf(p))
 		l.delete(p)
-	case n == disrupted:
+	case n == 48:
 		l.disrupt(p, pickOf(l.tape, "EvictionByEvictionAPI", "PreemptionByScheduler"))
 	}
 }
@@ -168,7 +168,7 @@ func (l *Life) end(p *corev1.Pod, code int32) {
 		if l.beside != alone {
 			l.truth.mayPassForStranded(p, code)
 		}
-		if w.awaitsOrder() && orderOf(p).Attempt > w.ran {
+		if w.waits() && orderOf(p).Attempt > w.ran {
 			l.truth.neverBegins(p)
 		}
 	}
@@ -280,15 +280,15 @@ func (l *Life) podsCalm() {
 		case over(p), l.waitsCalmly(p):
 		case codeEnd(p) != nil:
 			l.lingersCalmly(p)
-		case l.napping, l.missesGang(p), l.madeTooLate(p), l.truth.trainsOn(p), l.truth.serves(p): // what came too late the operator has to stop
+		case l.napping, l.missesGang(p), l.overtaken(p), l.truth.trainsOn(p), l.truth.serves(p): // what came too late the operator has to stop
 		case !l.hangs || !l.hasDeadline():
 			l.exit(p, 0)
 		}
 	}
 }
 
-// madeTooLate reports whether a pod was created too late, and is not told of the present attempt either.
-func (l *Life) madeTooLate(p *corev1.Pod) bool {
+// overtaken reports whether a pod was created too late, and is not told of the present attempt either.
+func (l *Life) overtaken(p *corev1.Pod) bool {
 	job, _, _ := l.truth.of(p)
 	return l.truth.late[p.UID] && (l.wraps(p) == nil || job == nil || !isCurrent(job, p))
 }

@@ -63,15 +63,14 @@ func (l *Life) runsOutOfMemory(p *corev1.Pod) {
 	l.exit(p, oomKilled)
 }
 
-// starve has a process in a container run out of memory, while the code goes on without it. However the code ends, containerd says that it ran out of
-// memory.
+// starve has a process of a container run out of memory without which its code goes on. However that ends, containerd says that it ran out of memory.
 func (l *Life) starve(p *corev1.Pod) {
 	l.show(p, "a process ran out of memory")
 	l.starved[p.UID] = true
 }
 
-// sayStarved has a kubelet say of a container that ran out of memory, and went on, how it ended: for memory. A real kubelet says so of a container
-// that was killed later, too. That one is left out, because it looks like one that ran out of memory itself.
+// sayStarved is what a kubelet says of the end of such a container. It says so of one that was killed later, too. Nobody can tell that from one that
+// ran out of memory itself, so it is left out.
 func (l *Life) sayStarved(p *corev1.Pod) {
 	if !l.starved[p.UID] || len(p.Status.ContainerStatuses) == 0 {
 		return
@@ -140,13 +139,13 @@ func (l *Life) loseForGood(p *corev1.Pod) {
 	l.truth.disrupted(p)
 	l.change(p, func(p *corev1.Pod) {
 		s := &p.Status.ContainerStatuses[0]
-		*s = gone(s.Name, 137, statusUnknown, metav1.Time{})
+		*s = gone(s.Name, 137, lost, metav1.Time{})
 		s.RestartCount, p.Status.Phase = 1, corev1.PodFailed
 		endBeside(p, l.clockOf(p))
 	})
 }
 
-// wipe is a node that has rebooted, and whose kubelet turns away a pod that ran. Nothing tells that the pod ran.
+// wipe is a node that has rebooted, and whose kubelet turns away a pod that ran: nothing tells so.
 func (l *Life) wipe(p *corev1.Pod) {
 	l.show(p, "wiped by a reboot")
 	l.truth.disrupted(p)
@@ -155,8 +154,8 @@ func (l *Life) wipe(p *corev1.Pod) {
 	})
 }
 
-// failFirst has a kubelet tell the phase of a pod whose deadline is over, and call its containers running. It has looked at the containers before
-// they ended.
+// failFirst has a kubelet tell the phase of a pod whose deadline is over, and call its containers running. They have ended, but it looked at them
+// before.
 func (l *Life) failFirst(p *corev1.Pod) {
 	l.show(p, "failed, and its containers end later")
 	l.change(p, func(p *corev1.Pod) { p.Status.Phase, p.Status.Reason = corev1.PodFailed, "DeadlineExceeded" })
@@ -198,8 +197,8 @@ func (l *Life) evictionReason(p *corev1.Pod) string {
 	return reason
 }
 
-// forgets is a runtime that does not know any more how a container has ended. Its kubelet raises the restart count before it tells of that. The
-// kubelet of 1.36 raises the count once more when it starts the container again. It reports whether it has done so: only lives with rare ends do.
+// forgets is a runtime that does not know any more how a container has ended. Its kubelet has raised the restart count when it tells so. That of 1.36
+// raises it once more when it starts the container again. It reports whether it is so.
 func (l *Life) forgets(p *corev1.Pod, w *wrapper) bool {
 	if !l.rare {
 		return false
@@ -208,7 +207,7 @@ func (l *Life) forgets(p *corev1.Pod, w *wrapper) bool {
 	w.raises = true
 	l.change(p, func(p *corev1.Pod) {
 		s := &p.Status.ContainerStatuses[0]
-		s.State, s.RestartCount = gone(s.Name, 137, statusUnknown, metav1.Time{}).State, int32(w.exits+w.extra)
+		s.State, s.RestartCount = gone(s.Name, 137, lost, metav1.Time{}).State, int32(w.exits+w.extra)
 	})
 	if l.tape.Chance(2) { // before anybody looks
 		l.restartContainer(p, w)
@@ -216,9 +215,8 @@ func (l *Life) forgets(p *corev1.Pod, w *wrapper) bool {
 	return true
 }
 
-// raisesAgain is a kubelet of 1.36 that starts a container again of whose end its runtime knew nothing. An operator that has not looked meanwhile
-// sees a count that is too high by one, and takes that for a failure before the loss. If the code fails before the operator looks, too, the status
-// shows that failure alone. Then the operator takes the loss for a failure before it.
+// raisesAgain is what a kubelet does that starts such a container again. Who has not looked meanwhile takes that for a failure before the loss. If
+// the code fails before the next look, too, only that end is told, and the loss is taken for a failure of it.
 func (l *Life) raisesAgain(p *corev1.Pod, w *wrapper) {
 	if w.raises {
 		l.show(p, "the count is raised again")

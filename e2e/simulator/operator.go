@@ -64,15 +64,15 @@ type reconcile struct {
 	thread   *thread
 	result   ctrl.Result
 	err      error
-	earliest time.Time          // of what the operator's clock said when this reconcile read it: it may be set meanwhile
-	latest   time.Time          // of the same
-	skew     time.Duration      // of the operator's clock when it began
-	stalled  int                // steps for which its call stays under way
-	admitted bool               // Kueue had admitted the job when this reconcile last looked
-	fenced   string             // the resourceVersion of the job that was last known to be current in this reconcile
-	seen     int                // changes of conditions of nodes that the operator knew when it began
-	silent   map[string]silence // nodes that were not Ready when this reconcile looked
-	rebooted []*corev1.Pod      // pods that it has listed whose nodes did not know how their code had ended
+	earliest time.Time       // of what the operator's clock said when this reconcile read it: it may be set meanwhile
+	latest   time.Time       // of the same
+	skew     time.Duration   // of the operator's clock when it began
+	stalled  int             // steps for which its call stays under way
+	admitted bool            // Kueue had admitted the job when this reconcile last looked
+	fenced   string          // the resourceVersion of the job that was last known to be current in this reconcile
+	seen     int             // changes of conditions of nodes that the operator knew when it began
+	silent   map[string]look // nodes that were not Ready when this reconcile looked
+	rebooted []*corev1.Pod   // pods that it has listed whose nodes did not know how their code had ended
 }
 
 type reconcileKey struct{} // of a context

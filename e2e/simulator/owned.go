@@ -44,8 +44,7 @@ func isStray(job *v1beta1.GenericJob) bool {
 	return err == nil && job.Generation > n && metav1.GetControllerOf(job) != nil
 }
 
-// strayWritten checks that the operator does not act by a stray spec as long as the training job may undo it. It would stop pods for a spec that does
-// not last, and no limit counts that.
+// strayWritten checks that nobody acts by such a spec as long as it may be undone. Pods would be stopped for it, which nothing counts.
 func (t *truth) strayWritten(was, is *v1beta1.GenericJob) {
 	age := t.life.now.Sub(t.recordOf(is.UID).strayAt)
 	if isStray(is) && t.clockSet.Before(t.recordOf(is.UID).strayAt) && was.Status.CompletionTime == nil && is.Status.ObservedGeneration == is.Generation && age < undoneWithin {

@@ -145,8 +145,8 @@ func (p *policy) clears(o client.Object, l *Life) {
 	}
 }
 
-// refusalStands notes that a call which the policy has refused ended in a conflict before it came to the policy: the refusal still stands.
-func (p *policy) refusalStands(what string, now time.Time) {
+// overtaken notes that a call which the policy has refused ended in a conflict before it came to the policy: it still stands.
+func (p *policy) overtaken(what string, now time.Time) {
 	if p == nil || p.hits[what] == nil {
 		return
 	}
@@ -157,14 +157,14 @@ func (p *policy) refusalStands(what string, now time.Time) {
 	}
 }
 
-// restUnderPolicy comes to rest under a policy that stays, and then lifts it.
-func (l *Life) restUnderPolicy() {
+// obey comes to rest under a policy that stays, and then lifts it.
+func (l *Life) obey() {
 	if l.policy == nil || !l.policy.until.IsZero() {
 		l.lift()
 		return
 	}
 	l.settle()
-	l.truth.restedUnder(l.policy)
+	l.truth.obeyed(l.policy)
 	l.lift()
 }
 
@@ -180,10 +180,10 @@ func (t *truth) calledInvalid(o client.Object) {
 	}
 }
 
-// failed checks why a job fails. If what it asks for is called invalid, the API has never taken such an object.
+// failed checks why a job fails.
 func (t *truth) failed(job *v1beta1.GenericJob) {
 	for _, c := range job.Status.Conditions {
-		if c.Type == v1beta1.ConditionFailed && c.Reason == v1beta1.ReasonInvalidSpec && !lacksNamed(job) && !t.recordOf(job.UID).mayFail {
+		if c.Type == v1beta1.ConditionFailed && strings.Contains(c.Message, "The apiserver refuses") && !t.recordOf(job.UID).mayFail {
 			t.violated("a policy that came later failed the job", "%s", c.Message)
 		}
 	}
@@ -197,16 +197,16 @@ func (t *truth) askedAgain(h *hits, what string) {
 	}
 }
 
-// restedUnder checks what must hold once everything has come to rest under a policy: what is refused is told, and holds up
+// obeyed checks what must hold once everything has come to rest under a policy: what is refused is told, and holds up
 // nothing else.
-func (t *truth) restedUnder(p *policy) {
+func (t *truth) obeyed(p *policy) {
 	o := t.life.api.get(key{v1beta1.KindGenericJob, jobName})
 	if o == nil || p.kind != kindPod && p.kind != kindService && p.kind != kindOf(o) {
 		return
 	}
 	job := o.(*v1beta1.GenericJob)
 	stands := p.stands(t.life.now)
-	told := stands == blocked(job) || stands && t.asksNoMore(p, job)
+	told := stands == blocked(job) || stands && t.waits(p, job)
 	if !told && (t.life.framework == nil || p.kind != kindOf(o)) {
 		t.violated("a refusal is not told, or told when it is over", "%s refused: %v; conditions %+v", p, stands, job.Status.Conditions)
 	}
@@ -225,9 +225,9 @@ func (p *policy) stands(now time.Time) bool {
 	return false
 }
 
-// asksNoMore reports whether the operator does not ask any more for what is refused. It asks for no pod of a type that starts after others, while one
-// of these is not Ready. Its replicas that lack a pod all wait, each by its own attempt.
-func (t *truth) asksNoMore(p *policy, job *v1beta1.GenericJob) bool {
+// waits reports whether what is refused is not asked for any more. That is so of a type that starts after others, while one of these is not Ready.
+// Its replicas that lack a pod all wait, each by its own attempt.
+func (t *truth) waits(p *policy, job *v1beta1.GenericJob) bool {
 	i := slices.IndexFunc(job.Spec.ReplicaSpecs, func(r v1beta1.ReplicaSpec) bool { return r.Type == "worker" })
 	if p.verb != "create" || p.about != "-worker-" || i < 0 {
 		return false

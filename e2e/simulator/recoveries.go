@@ -12,8 +12,7 @@ import (
 
 // This file checks what statuses say of recoveries, and of accelerators: some jobs ask for them.
 
-// drawDevices has some jobs ask for accelerators, of those that Kueue does not count. It takes no byte of the tape,
-// but a remainder of the last: see spareOf.
+// drawDevices has some jobs ask for accelerators, of those that Kueue does not count. It draws nothing.
 func drawDevices(t *Tape, s *v1beta1.GenericJobSpec) {
 	if n := t.spareOf(8, 4); n > 1 && (s.Scheduler == nil || s.Scheduler.Kueue == nil) {
 		s.ReplicaSpecs[0].Template.Spec.Containers[0].Resources.Limits = corev1.ResourceList{"nvidia.com/gpu": *quantity.NewQuantity(int64(n), quantity.DecimalSI)}

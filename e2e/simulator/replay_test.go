@@ -20,7 +20,7 @@ func TestALifeRepeatsItself(t *testing.T) {
 func TestShrinkingKeepsWhatFails(t *testing.T) {
 	tape := bytes.Repeat([]byte{9, 1, 2, 5, 4, 3, 7, 8}, 50)
 	lives := 0
-	s := &shrinker{tape: tape, livesLeft: 2000, fails: func(b []byte) bool {
+	s := &shrinker{tape: tape, left: 2000, fails: func(b []byte) bool {
 		lives++
 		five := bytes.IndexByte(b, 5)
 		return five >= 0 && bytes.IndexByte(b[five:], 7) >= 2 // a 5, and a 7 after at least one other choice

@@ -95,7 +95,7 @@ func (l *Life) hears(p *corev1.Pod, w *wrapper, o *inplace.Order) {
 		l.truth.violated("a pod hears an order that is not stored", "%s hears %s, and has %s", p.Name, o, orderOf(p))
 	}
 	if w.take(*o); l.tape.DueIf(w.order.Attempt > w.ran, 2) {
-		l.followOrder(p, w)
+		l.obeyOrder(p, w)
 	}
 }
 

@@ -29,7 +29,7 @@ func ruleFor(job *v1beta1.GenericJob, p *corev1.Pod, code int32) *v1beta1.Failur
 func (r *record) noteRule(job *v1beta1.GenericJob, p *corev1.Pod, code int32) {
 	rule := ruleFor(job, p, code)
 	if rule != nil && rule.Elsewhere {
-		r.sentAway.note(p)
+		r.left.note(p)
 	}
 	if rule != nil && rule.Action == v1beta1.FailureActionFail && job.Spec.RestartScope != v1beta1.RestartScopeJob {
 		r.mustFail = p.Labels[v1beta1.LabelReplicaType] + "-" + p.Labels[v1beta1.LabelReplicaRank]

@@ -20,7 +20,7 @@ func isRebooted(p *corev1.Pod) bool {
 	return len(list) > 0 && list[0].State.Terminated != nil && list[0].State.Terminated.Reason == unknownEnd
 }
 
-// losesContainer draws whether a node loses the container of a pod: more often while its wrapper waits.
+// losesContainer draws whether a node does one of these to a pod: more often while its wrapper waits.
 func (l *Life) losesContainer(w *wrapper) bool {
 	often := 150
 	if !w.runs && !w.down {
@@ -92,8 +92,7 @@ func (l *Life) strand(p *corev1.Pod, w *wrapper, code int32, reason string) {
 	})
 }
 
-// forgetContainer is a kubelet that cannot find a container any more. It raises the restart count before it tells of that, and starts another
-// container.
+// forgetContainer is a kubelet that cannot find a container any more. It has raised the restart count when it tells so, and starts another.
 func (l *Life) forgetContainer(p *corev1.Pod, w *wrapper) {
 	l.say("kubelet: cannot find the container of %s, and waits to start another", keyOf(p))
 	l.truth.stranded(p)
@@ -107,7 +106,7 @@ func (l *Life) forgetContainer(p *corev1.Pod, w *wrapper) {
 		s := &p.Status.ContainerStatuses[0]
 		s.RestartCount = int32(w.exits + w.extra)
 		s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "PodInitializing"}}
-		s.LastTerminationState = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: statusUnknown}}
+		s.LastTerminationState = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: lost}}
 	})
 }
 
@@ -118,10 +117,10 @@ func (t *truth) stranded(p *corev1.Pod) {
 	t.noteOnNode(p, metav1.GetControllerOf(p).UID)
 	t.endsUnknown(p)
 	r.disruptions++
-	if r.lostContainer == p.UID {
+	if r.lost == p.UID {
 		r.doubts++ // who has seen neither loss takes the first for a failure: only the last end is told
 	}
-	r.lostContainer = p.UID
+	r.lost = p.UID
 }
 
 // endLost is the kubelet that ends a pod, as it was told, whose container it has lost.
@@ -141,9 +140,9 @@ func (l *Life) endLost(p *corev1.Pod) {
 func isLost(p *corev1.Pod) bool {
 	s := p.Status.ContainerStatuses[0]
 	if s.State.Terminated != nil {
-		return s.State.Terminated.Reason == statusUnknown
+		return s.State.Terminated.Reason == lost
 	}
-	return s.State.Waiting != nil && s.LastTerminationState.Terminated != nil && s.LastTerminationState.Terminated.Reason == statusUnknown
+	return s.State.Waiting != nil && s.LastTerminationState.Terminated != nil && s.LastTerminationState.Terminated.Reason == lost
 }
 
 // mayPassForStranded notes an end by a code that a pod has, too, which has lost its sandbox. An operator whose view is old, or whose clock is ahead,
@@ -185,7 +184,7 @@ func (t *truth) streaksWritten(was, is *v1beta1.GenericJob) {
 	}
 }
 
-// streaksOfAll checks that no member of a job has a longer streak than the job has restarts and disruptions: its members restart all together.
+// streaksOfAll: each member of the job has failed or was disrupted with all of it only.
 func (t *truth) streaksOfAll(s *v1beta1.GenericJobStatus) {
 	for _, l := range s.Ledger {
 		for _, r := range l.Replicas {

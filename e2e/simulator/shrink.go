@@ -9,12 +9,12 @@ import (
 // Shrink looks for a shorter tape on which the same invariant is broken, in at most so many lives. It leaves out parts of the tape, large ones first.
 // Then it turns bytes to zero, of which nothing comes.
 func Shrink(ctx context.Context, tape []byte, invariant string, lives int) []byte {
-	s := &shrinker{tape: tape, livesLeft: lives, fails: func(candidate []byte) bool {
+	s := &shrinker{tape: tape, left: lives, fails: func(candidate []byte) bool {
 		return slices.ContainsFunc(Live(ctx, ReplayTape(candidate), false).Violations(), func(v string) bool {
 			return strings.HasPrefix(v, invariant)
 		})
 	}}
-	for changed := true; changed && s.livesLeft > 0; {
+	for changed := true; changed && s.left > 0; {
 		changed = s.leaveOut()
 		changed = s.zero() || changed
 	}
@@ -22,17 +22,17 @@ func Shrink(ctx context.Context, tape []byte, invariant string, lives int) []byt
 }
 
 type shrinker struct {
-	tape      []byte // the best so far
-	livesLeft int
-	fails     func([]byte) bool
+	tape  []byte // the best so far
+	left  int    // lives
+	fails func([]byte) bool
 }
 
 // try takes a tape if it still fails.
 func (s *shrinker) try(candidate []byte) bool {
-	if s.livesLeft <= 0 || slices.Equal(candidate, s.tape) {
+	if s.left <= 0 || slices.Equal(candidate, s.tape) {
 		return false
 	}
-	s.livesLeft--
+	s.left--
 	if !s.fails(slices.Clone(candidate)) {
 		return false
 	}

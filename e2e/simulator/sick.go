@@ -25,7 +25,7 @@ const (
 // sickness is which nodes are sick, and who tells of nodes.
 type sickness struct{ nodes, others int }
 
-// drawSickness takes which nodes are sick, and who tells of nodes, from what is left of the last choice of one in three. It takes no byte of the tape.
+// drawSickness draws nothing: it looks at what the last choice of one in three has left.
 func drawSickness(t *Tape) sickness { return sickness{t.spareOf(3, 4), t.spareOf(12, 3)} }
 
 // isSick reports whether a node has the condition. In the calm none has.
@@ -120,7 +120,7 @@ func (t *truth) knows() (o *operator, ok bool) {
 // keepsOffSick checks that a new pod keeps off a sick node, if its job avoids no other.
 func (t *truth) keepsOffSick(p *corev1.Pod, job *v1beta1.GenericJob, rec *record) {
 	o, ok := t.knows()
-	if !ok || job.Spec.AvoidNodes == nil || len(job.Status.AvoidedNodes) > 0 || t.othersWentAhead(job.ResourceVersion, rec.writer) {
+	if !ok || job.Spec.AvoidNodes == nil || len(job.Status.AvoidedNodes) > 0 || t.overtaken(job.ResourceVersion, rec.writer) {
 		return
 	}
 	for _, node := range nodes {

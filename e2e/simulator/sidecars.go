@@ -70,13 +70,13 @@ func (t *truth) evictionsWritten(was, is *v1beta1.GenericJob) {
 		replicaType, rank := p.Labels[v1beta1.LabelReplicaType], number(p, v1beta1.LabelReplicaRank)
 		before, after := ledgerRecord(&was.Status, replicaType, rank), ledgerRecord(&is.Status, replicaType, rank)
 		// Of a container that was lost before, an operator whose view is old knows no more than that.
-		if _, _, r := t.of(p); told(p) == int(was.Status.JobAttempt+before.Attempt) && !r.bare && r.lostContainer != p.UID {
+		if _, _, r := t.of(p); told(p) == int(was.Status.JobAttempt+before.Attempt) && !r.bare && r.lost != p.UID {
 			t.evictionWritten(p, before, after)
 		}
 	}
 }
 
-// evictionWritten checks how an eviction is recorded, for a pod of the present attempt.
+// evictionWritten checks it of a pod of the present attempt.
 func (t *truth) evictionWritten(p *corev1.Pod, before, after v1beta1.RankRecord) {
 	counted := after.Restarts > before.Restarts
 	switch {
@@ -87,7 +87,7 @@ func (t *truth) evictionWritten(p *corev1.Pod, before, after v1beta1.RankRecord)
 	}
 }
 
-// isUnwanted reports whether somebody has asked a pod to go, or it only debugs. Then nothing follows from how it ends.
+// isUnwanted reports whether somebody wants a pod to go, or its end tells nothing.
 func isUnwanted(p *corev1.Pod) bool {
 	_, stopped := p.Annotations[v1beta1.AnnotationStopped]
 	return p.DeletionTimestamp != nil || stopped || p.Labels[v1beta1.LabelDebug] == "true"
@@ -138,8 +138,7 @@ func endBeside(p *corev1.Pod, at metav1.Time) {
 	}
 }
 
-// lingersCalmly is one calm step of a pod whose code has ended, and in which something else still runs. A container that was added runs until it is
-// told to stop.
+// lingersCalmly is what happens to such a pod when there is no trouble: a container that was added runs until it is told to stop.
 func (l *Life) lingersCalmly(p *corev1.Pod) {
 	if l.evicting[p.UID] || l.settling[p.UID] || l.beside == native || isTold(p) {
 		l.endRest(p)

@@ -11,7 +11,7 @@ import (
 
 // This file and oddends.go have what a kubelet shows seldom, in lives that are drawn for it. Here is what comes before code has started.
 
-// rareStates are the states that a kubelet shows seldom. The table in KUBELET.md says where each is shown.
+// rareStates are these states. The table in KUBELET.md says where each is shown.
 var rareStates = []string{
 	"ContainerCreating", "PodInitializing", "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "CreateContainerConfigError",
 	"StartError", "ContainerCannotRun", "an init container runs", "an init container fails", "an init container fails, and the phase comes later", "an added init container fails",
@@ -27,8 +27,8 @@ var rareStates = []string{
 // collected is how lives tell of a pod without a node that the pod garbage collector has ended.
 const collected = "collected without a node"
 
-// statusUnknown is how a kubelet calls containers that it does not find, and those that it never made.
-const statusUnknown = "ContainerStatusUnknown"
+// lost is how a kubelet calls containers that it does not find, and those that it never made.
+const lost = "ContainerStatusUnknown"
 
 // prepare is the init container that the templates of some jobs have.
 const prepare = "prepare"
@@ -103,12 +103,12 @@ func waiting(name, reason string) corev1.ContainerStatus {
 	return corev1.ContainerStatus{Name: name, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}}}
 }
 
-// gone is the status of a container that has ended, or of which a kubelet says so.
+// gone is that of one that has ended, or is called so.
 func gone(name string, code int32, reason string, at metav1.Time) corev1.ContainerStatus {
 	return corev1.ContainerStatus{Name: name, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason, FinishedAt: at}}}
 }
 
-// tell has a kubelet tell of the containers of a pod that waits: the code's, and the init container if the template has one.
+// tell has a kubelet tell of the containers of a pod that waits. That is the code's, and the init container if the template has one.
 func (l *Life) tell(p *corev1.Pod, phase corev1.PodPhase, code, init corev1.ContainerStatus, more ...func(*corev1.Pod)) {
 	l.change(p, func(p *corev1.Pod) {
 		now := l.clockOf(p)
@@ -160,7 +160,7 @@ func (l *Life) initRuns(p *corev1.Pod) {
 	l.tell(p, corev1.PodPending, waiting(p.Spec.Containers[0].Name, "PodInitializing"), runningStatus(installerOf(p)))
 }
 
-// initFails is an init container that fails: then no container starts. The phase may come later.
+// initFails is one that fails: then no container starts. The phase may come later.
 func (l *Life) initFails(p *corev1.Pod) {
 	phase, state := corev1.PodFailed, "an init container fails"
 	if l.tape.spare(60, 2) {
@@ -171,7 +171,7 @@ func (l *Life) initFails(p *corev1.Pod) {
 	l.tell(p, phase, waiting(p.Spec.Containers[0].Name, "PodInitializing"), gone(prepare, 1, "Error", l.clockOf(p)))
 }
 
-// initHasFailed reports whether the init container of a pod has failed.
+// initHasFailed reports whether that has happened to a pod.
 func initHasFailed(p *corev1.Pod) bool {
 	return codeEnd(p) == nil && len(endsOf(p)) > 0
 }
@@ -234,8 +234,7 @@ func (l *Life) evictUnmade(p *corev1.Pod) {
 	l.endUnmade(p)
 }
 
-// endUnmade is a kubelet that ends a pod before it has made the container of the code. It calls lost what it never made: the init container if that
-// has not ended, else the code's.
+// endUnmade is a kubelet that ends such a pod. It calls lost what it never made: the init container if that has not ended, else the code's.
 func (l *Life) endUnmade(p *corev1.Pod) {
 	if initHasFailed(p) {
 		l.sayInitFailed(p)
@@ -244,10 +243,10 @@ func (l *Life) endUnmade(p *corev1.Pod) {
 	name, now := p.Spec.Containers[0].Name, l.clockOf(p)
 	if !hasInit(p) {
 		l.show(p, "a container was not made")
-		l.tell(p, corev1.PodFailed, gone(name, 137, statusUnknown, metav1.Time{}), corev1.ContainerStatus{})
+		l.tell(p, corev1.PodFailed, gone(name, 137, lost, metav1.Time{}), corev1.ContainerStatus{})
 		return
 	}
-	init := gone(prepare, 137, statusUnknown, metav1.Time{})
+	init := gone(prepare, 137, lost, metav1.Time{})
 	if list := p.Status.InitContainerStatuses; len(list) > 0 && list[0].State.Running != nil {
 		if init = gone(prepare, 143, "Error", now); p.DeletionTimestamp != nil {
 			l.truth.ended(p, 143)

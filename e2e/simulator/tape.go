@@ -86,14 +86,13 @@ func (t *Tape) ChanceIf(differs bool, n int) bool {
 	return t.choose(n, ifDiffers(differs, 0, n-1)...) == n-1
 }
 
-// spare is true once in so many times. It takes no byte of the tape, so that all else of a life stays as it is. N is the modulus of the last draw: its
-// byte, divided by n, is what the draw has not used. Two calls with one n behind the same draw are one coin, so what they decide is not independent:
-// Life.tolerates and Life.stride are not. Who wants a coin of its own multiplies n by the times of those before: spareOf(7, 4), then spareOf(28, 4).
+// spare is true once in so many times. It draws nothing, so that all else of a life stays as it is. It looks at what the last choice of one in n has
+// left of its byte.
 func (t *Tape) spare(n, times int) bool {
 	return times > 1 && t.spareOf(n, times) == times-1
 }
 
-// spareOf is a number from 0 to times-1, of the same remainder. In a life of a miniature it is 0, or a choice where the miniature has rare things.
+// spareOf is a number from 0 to times-1, likewise. In a life of a miniature it is 0, or a choice where the miniature has rare things.
 func (t *Tape) spareOf(n, times int) int {
 	if t.schedule != nil && t.schedule.rare {
 		return t.schedule.take(times)

@@ -19,7 +19,7 @@ type truth struct {
 	life       *Life
 	records    map[types.UID]*record   // by GenericJob
 	madeIn     map[types.UID]int32     // the job attempt that each pod was made in
-	late       map[types.UID]bool      // pods of a create that came when somebody else had gone ahead
+	late       map[types.UID]bool      // pods of a create that something else had overtaken
 	unserved   map[types.UID]bool      // jobs whose auxiliary replicas were stopped
 	raced      map[types.UID]bool      // pods of a create that was under way when somebody else went ahead
 	writers    map[types.UID]*operator // of the last status of each training job
@@ -47,7 +47,7 @@ type record struct {
 	ready      map[string][]moment    // when each replica was Ready, by <type>-<rank>
 	mustFail   string                 // the replica whose code has ended by an exit code for which a rule fails the job; "" if none has
 	onNode     map[string][]time.Time // when the code had begun that ended, by the node
-	sentAway   sentAway               // who must not come back to a node, by a rule
+	left       left                   // who must not come back to a node, by a rule
 	recovered  map[[2]time.Time]bool  // recoveries that are over, by their beginning and end
 	lived      lived                  // for how long code has run
 	mayFail    bool                   // the API called an object invalid of which it had taken none before
@@ -55,15 +55,15 @@ type record struct {
 
 // replica is what really happened to one replica.
 type replica struct {
-	succeededIn   map[int32]bool // job attempts in which its code finished its work
-	failures      int            // times that its code failed
-	reruns        int            // times that its code succeeded though its policy is Always
-	doubts        int            // times that a pod ended and was deleted within one second: nobody can tell which was first
-	disruptions   int            // times that something outside ended its pod
-	hasRun        bool           // its code started and then ended of its own accord, in the attempt runIn
-	runIn         int32
-	lostContainer types.UID // the last of its pods whose container its node has lost
-	bare          bool      // a user has stripped a pod of it: nobody can tell that one from the next, if it went unseen
+	succeededIn map[int32]bool // job attempts in which its code finished its work
+	failures    int            // times that its code failed
+	reruns      int            // times that its code succeeded though its policy is Always
+	doubts      int            // times that a pod ended and was deleted within one second: nobody can tell which was first
+	disruptions int            // times that something outside ended its pod
+	hasRun      bool           // its code started and then ended of its own accord, in the attempt runIn
+	runIn       int32
+	lost        types.UID // the last of its pods whose container its node has lost
+	bare        bool      // a user has stripped a pod of it: nobody can tell that one from the next, if it went unseen
 }
 
 // ends is how often its code may have ended of its own accord.
@@ -190,7 +190,7 @@ func (t *truth) ended(p *corev1.Pod, code int32) {
 	job, rec, r := t.of(p)
 	rec.noteEndIn(t.madeIn[p.UID], code)
 	t.noteOnNode(p, metav1.GetControllerOf(p).UID)
-	delete(rec.sentAway.by, p.Name)
+	delete(rec.left.by, p.Name)
 	_, stopped := p.Annotations[v1beta1.AnnotationStopped]
 	switch {
 	case job == nil || p.Labels[v1beta1.LabelDebug] == "true", auxiliary(job, p):

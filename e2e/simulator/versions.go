@@ -45,7 +45,7 @@ func (l *Life) isOld() bool {
 // version is what an apiserver says of itself to an operator.
 func (o *operator) version(ctx context.Context) (string, error) {
 	found := ""
-	err := o.read(ctx, "asks for the apiserver's version", func() error {
+	err := o.look(ctx, "asks for the apiserver's version", func() error {
 		switch {
 		case o.life.servers == silentServers:
 			return errors.New("who asks may not know")

@@ -59,7 +59,7 @@ func untilAnswers(in Inputs, l *ledger.Ledger, replicas *roster.Roster) (waits [
 func (in Inputs) isAwaited(l *ledger.Ledger, replicas *roster.Roster, t *roster.Type) bool {
 	for rank, pod := range t.Pods {
 		attempt := l.Attempt(t.Account, rank)
-		if pod == nil || podstate.Address(pod) == "" || t.HasFinished(rank) || t.PodAttempt(rank) >= attempt || replicas.IsObsolete(t, rank) || !podstate.CanRunCodeAgain(pod) {
+		if pod == nil || podstate.Address(pod) == "" || t.HasFinished(rank) || t.PodAttempt(rank) >= attempt || replicas.IsObsolete(t, rank) || !podstate.CanGoOn(pod) {
 			continue
 		}
 		if !in.hasReported(t, rank, attempt) {

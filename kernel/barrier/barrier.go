@@ -48,7 +48,7 @@ func Awaited(job *v1beta1.GenericJob, pods []*corev1.Pod) []*corev1.Pod {
 // startedOver selects the pods that an order has moved to a later attempt than they were made for.
 func startedOver(pods []*corev1.Pod) (list []*corev1.Pod) {
 	for _, pod := range pods {
-		if podstate.NumbersOf(pod).WasStartedOver() && podstate.CanRunCodeAgain(pod) {
+		if podstate.NumbersOf(pod).WasStartedOver() && podstate.CanGoOn(pod) {
 			list = append(list, pod)
 		}
 	}
@@ -81,9 +81,9 @@ type Barrier struct {
 	// Awaits is whom or what the replicas wait for. It stays the one that the status names, as long as that one is still awaited.
 	Awaits string
 
-	hasUnwrapped  bool              // each replica of a type without a wrapper has its new pod
-	storedMessage string            // the message of the condition Running in the stored status
-	exits         map[types.UID]int // how often the container has ended, by the reports of those that have arrived
+	hasUnwrapped bool              // each replica of a type without a wrapper has its new pod
+	told         string            // the message of the condition Running in the stored status
+	exits        map[types.UID]int // how often the container has ended, by the reports of those that have arrived
 }
 
 // OpenIfAllArrived opens the barrier once all replicas have arrived.
@@ -96,7 +96,7 @@ type Barrier struct {
 func OpenIfAllArrived(in Inputs, draft ledger.Draft, replicas *roster.Roster) Barrier {
 	b := Barrier{MayCreateUnwrapped: true, hasUnwrapped: true, exits: map[types.UID]int{}}
 	if c := status.Condition(in.Job.Status.Conditions, v1beta1.ConditionRunning); c != nil {
-		b.storedMessage = c.Message
+		b.told = c.Message
 	}
 	if draft.BarrierIsOpen() {
 		return b
@@ -179,7 +179,7 @@ func (in Inputs) untilKubelet(l *ledger.Ledger) time.Duration {
 
 // await notes whom or what the replicas wait for. It prefers the one that the status names: each new name costs a write of the status.
 func (b *Barrier) await(whom string) {
-	if b.Awaits == "" || status.NamesAwaited(b.storedMessage, whom) {
+	if b.Awaits == "" || status.NamesAwaited(b.told, whom) {
 		b.Awaits = whom
 	}
 }
@@ -192,7 +192,7 @@ func replaceAbsent(in Inputs, draft ledger.Draft, replicas *roster.Roster, t *ro
 		draft.ReplacePod(t.Account, rank)
 	case replicas.IsStranded(t, rank): // perhaps with its node, on which other pods of the job were
 		draft.ReplacePod(t.Account, rank)
-	case in.Now.Sub(draft.BarrierTime()).Abs() > arrivalTimeout+spec.Grace(&t.Template): // or the clock was set back
+	case in.Now.After(draft.BarrierTime().Add(arrivalTimeout + spec.Grace(&t.Template))):
 		draft.ReplacePod(t.Account, rank)
 	}
 }

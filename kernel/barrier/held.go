@@ -59,7 +59,7 @@ func WithHeldEnds(job *v1beta1.GenericJob, seen []*corev1.Pod, reports map[types
 		}
 		numbers := podstate.NumbersOf(pod)
 		r := spec.OfType(job, pod.Labels[v1beta1.LabelReplicaType])
-		if r == nil || numbers.Order == nil || report.Held.Attempt != numbers.Order.Attempt || numbers.Order.Go < numbers.Order.Attempt || !podstate.CanRunCodeAgain(pod) {
+		if r == nil || numbers.Order == nil || report.Held.Attempt != numbers.Order.Attempt || numbers.Order.Go < numbers.Order.Attempt || !podstate.CanGoOn(pod) {
 			continue
 		}
 		if &pods[0] == &seen[0] {

@@ -78,7 +78,6 @@ func TestOpen(t *testing.T) {
 		"one has not answered": {edit: late(time.Second), awaits: silent},
 		"it is given its grace and half a minute": {edit: late(time.Minute), awaits: silent},
 		"and no more":                        {edit: late(time.Minute + time.Second), awaits: "the pod of replica worker-1 to be replaced", replaces: true},
-		"nor if the clock was set back":      {edit: late(-time.Hour), awaits: "the pod of replica worker-1 to be replaced", replaces: true},
 		"one is still at the attempt before": {edit: report(func(r *inplace.Report) { r.Attempt = 0 }), awaits: silent},
 		"one claims a later attempt":         {edit: report(func(r *inplace.Report) { r.Attempt = 2 }), awaits: silent},
 		"another pod answers for it":         {edit: report(func(r *inplace.Report) { r.Pod = "other" }), awaits: silent},

@@ -114,15 +114,13 @@ func byOrder(c *corev1.Container) {
 	}
 }
 
-// WrapperPort returns the port at which the wrapper in a replica's pods answers: the first from inplace.Port on that nothing declares that runs beside
-// it.
+// WrapperPort returns the port at which the wrapper in a replica's pods answers: the first from inplace.Port on that no container declares.
 func WrapperPort(r *v1beta1.ReplicaSpec) int {
 	for port := inplace.Port; ; port++ {
 		declares := func(c corev1.Container) bool {
 			return slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool { return int(p.ContainerPort) == port })
 		}
-		sidecarDeclares := func(c corev1.Container) bool { return spec.IsSidecar(&c) && declares(c) }
-		if !slices.ContainsFunc(r.Template.Spec.Containers, declares) && !slices.ContainsFunc(r.Template.Spec.InitContainers, sidecarDeclares) {
+		if !slices.ContainsFunc(r.Template.Spec.Containers, declares) {
 			return port
 		}
 	}

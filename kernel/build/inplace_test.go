@@ -84,18 +84,6 @@ func TestThePortOfTheWrapperIsNobodyElses(t *testing.T) {
 	require.Contains(t, podOf(t, job, wrapped, 0).Spec.Containers[0].Command, "-port=10192")
 }
 
-// A native sidecar listens in the same pod. An init container that ends before does not matter.
-func TestThePortOfTheWrapperIsNotThatOfASidecar(t *testing.T) {
-	always := corev1.ContainerRestartPolicyAlways
-	job := inPlace(func(p *corev1.PodTemplateSpec) {
-		p.Spec.InitContainers = []corev1.Container{
-			{Name: "sidecar", RestartPolicy: &always, Ports: []corev1.ContainerPort{{ContainerPort: inplace.Port}}},
-			{Name: "prepare", Ports: []corev1.ContainerPort{{ContainerPort: inplace.Port + 1}}},
-		}
-	})
-	require.Equal(t, inplace.Port+1, WrapperPort(&job.Spec.ReplicaSpecs[1]))
-}
-
 func TestTheAttemptOfAPodThatRestartsInPlaceIsItsOrders(t *testing.T) {
 	grace := int64(7)
 	job := inPlace(func(p *corev1.PodTemplateSpec) {

@@ -21,8 +21,8 @@ func domainOf(job *v1beta1.GenericJob, clusterDomain string) string {
 }
 
 // network gives the pod its host name and, if the job has a Service, makes the names of all replicas resolve, the short ones too.
-func (b *Builder) network(pod *corev1.Pod, r spec.Replica) {
-	pod.Spec.Hostname = v1beta1.HostName(b.job.Name, r.Type, r.Rank)
+func (b *Builder) network(pod *corev1.Pod, a spec.Replica) {
+	pod.Spec.Hostname = v1beta1.HostName(b.job.Name, a.Type, a.Rank)
 	if b.job.Spec.Service == nil {
 		return
 	}

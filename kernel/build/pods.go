@@ -125,26 +125,26 @@ func withoutReserved(in map[string]string) map[string]string {
 
 // labels returns the labels of a pod. In rising order of precedence these are the labels of TensorStack's platform, those of the template, and our
 // own.
-func (b *Builder) labels(template map[string]string, r spec.Replica) map[string]string {
+func (b *Builder) labels(template map[string]string, a spec.Replica) map[string]string {
 	out := map[string]string{
-		v1beta1.LabelT9kType:          r.Type,
-		v1beta1.LabelT9kIndex:         strconv.Itoa(r.Rank),
+		v1beta1.LabelT9kType:          a.Type,
+		v1beta1.LabelT9kIndex:         strconv.Itoa(a.Rank),
 		v1beta1.LabelT9kJob:           b.job.Name,
-		v1beta1.LabelT9kReplica:       v1beta1.HostName(b.job.Name, r.Type, r.Rank),
+		v1beta1.LabelT9kReplica:       v1beta1.HostName(b.job.Name, a.Type, a.Rank),
 		v1beta1.LabelT9kComponent:     strings.ToLower(v1beta1.KindGenericJob),
 		v1beta1.LabelT9kComponentType: "user",
 		v1beta1.LabelT9kOwnerKind:     v1beta1.KindGenericJob,
 		v1beta1.LabelT9kOwnerName:     b.job.Name,
 	}
-	if b.decides(r) {
+	if b.decides(a) {
 		out[v1beta1.LabelT9kRole] = "master"
 	}
-	maps.Copy(out, b.expandLabels(withoutReserved(template), r))
+	maps.Copy(out, b.expandLabels(withoutReserved(template), a))
 	out[v1beta1.LabelJobUID] = string(b.job.UID)
 	out[v1beta1.LabelJobName] = b.job.Name
-	out[v1beta1.LabelReplicaType] = r.Type
-	out[v1beta1.LabelReplicaRank] = strconv.Itoa(r.Rank)
-	out[v1beta1.LabelAttempt] = strconv.Itoa(r.Attempt)
+	out[v1beta1.LabelReplicaType] = a.Type
+	out[v1beta1.LabelReplicaRank] = strconv.Itoa(a.Rank)
+	out[v1beta1.LabelAttempt] = strconv.Itoa(a.Attempt)
 	out[v1beta1.LabelModeGeneration] = strconv.Itoa(int(b.run.ModeGeneration))
 	if b.run.Gang > 0 {
 		out[v1beta1.LabelGang] = strconv.Itoa(int(b.run.Gang))

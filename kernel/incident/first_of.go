@@ -15,8 +15,7 @@ import (
 //   - A failure that follows from another replica's end is first only if all do.
 //   - If all of these are hangs, see firstHang.
 //   - The earliest by time is first. Kubelets report times in seconds, and clocks differ, so all within the next second may have been first, too.
-//   - Of these, those that name a cause go before others, and among them the earlier second decides. If none does, the one that was heard of first
-//     stays first.
+//   - Of these, failures that name a cause go before others, and then the earlier second decides.
 //   - If the first that is left is known, the user keeps what was told, and no other is named.
 func FirstOf(list []v1beta1.ReplicaFailure, known int) (first int, orElse []int) {
 	candidates := filter(list, nil, func(f *v1beta1.ReplicaFailure) bool { return f.Follows == "" })

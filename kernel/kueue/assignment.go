@@ -35,7 +35,7 @@ type individual struct {
 	Roots  []string `json:"roots"`
 }
 
-// assignmentOf returns the topology assignment of a replica type; an empty one if there is none, or none that can be read.
+// assignmentOf is that of a replica type; an empty one if there is none, or none that can be read.
 func assignmentOf(w *unstructured.Unstructured, replicaType string) (a topologyAssignment) {
 	if w == nil {
 		return a

@@ -13,8 +13,11 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// labelPodSet names, on a pod, the pod set that the pod belongs to.
-const labelPodSet = "kueue.x-k8s.io/podset"
+// Names that Kueue finds on pods.
+const (
+	labelPodSet  = "kueue.x-k8s.io/podset"
+	workloadName = "kueue.x-k8s.io/workload"
+)
 
 // Placement is what the pods of a replica type get from the admission of their job.
 type Placement struct {
@@ -22,8 +25,8 @@ type Placement struct {
 	Tolerations                       []corev1.Toleration
 	// Gated says that Kueue chooses the topology domain of each pod before the scheduler may look at the pod.
 	Gated bool
-	// ranksComeSecond says that in Kueue's order the ranks of the type follow the one replica of another type.
-	ranksComeSecond bool
+	// Follows says that in Kueue's order the ranks of the type follow the one replica of another type.
+	Follows bool
 }
 
 // PlacementOf returns what an admitted Workload says for a replica type. Flavors are the resource flavors that the Workload names.
@@ -42,9 +45,9 @@ func PlacementOf(w *unstructured.Unstructured, replicaType string, flavors map[s
 		m, _ := assignment.(map[string]any)
 		if _, ok := m["topologyAssignment"]; ok && m["name"] == replicaType {
 			p.Gated = true
-			p.Annotations[spec.AnnotationWorkload] = w.GetName()
+			p.Annotations[workloadName] = w.GetName()
 			set := setOf(w, replicaType)
-			p.ranksComeSecond = set.topology["podIndexLabel"] == v1beta1.LabelGroupRank
+			p.Follows = set.topology["podIndexLabel"] == v1beta1.LabelGroupRank
 			if isFree(set.topology) {
 				p.Annotations[topologyUnconstrained] = "true" // Kueue knows a pod whose node it chooses by this
 			}
@@ -93,7 +96,7 @@ func (p Placement) Apply(pod *corev1.Pod) {
 			pod.Spec.Tolerations = append(pod.Spec.Tolerations, t)
 		}
 	}
-	if rank, err := strconv.Atoi(pod.Labels[v1beta1.LabelReplicaRank]); err == nil && p.ranksComeSecond {
+	if rank, err := strconv.Atoi(pod.Labels[v1beta1.LabelReplicaRank]); err == nil && p.Follows {
 		pod.Labels[v1beta1.LabelGroupRank] = strconv.Itoa(rank + 1)
 	}
 	if p.Gated {

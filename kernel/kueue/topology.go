@@ -49,7 +49,7 @@ func topologyRequest(annotations map[string]string, count int, m member) map[str
 	}
 	if m.group != "" {
 		request["podSetGroupName"] = m.group
-		if m.ranksComeSecond {
+		if m.follows {
 			request["podIndexLabel"] = v1beta1.LabelGroupRank
 		}
 		return request
@@ -94,11 +94,11 @@ func layersOf(annotations map[string]string) (layers []layer, err error) {
 	return layers, err
 }
 
-// member is a replica type as part of a group, which Kueue places in one domain of a topology. RanksComeSecond says that its ranks come after
+// member is a replica type as part of a group, which Kueue places in one domain of a topology. Follows says that its ranks come after
 // the other type's one replica.
 type member struct {
-	group           string
-	ranksComeSecond bool
+	group   string
+	follows bool
 }
 
 // membersOf returns the members of groups, by replica type. A group is of two types, one of which has one replica left. Others, of which a

@@ -24,7 +24,7 @@ type Update struct {
 var requeuedAfter = []string{"Preempted", "NodeFailures"}
 
 // Status returns the status of a Workload with an update in it; nil if the update is no news.
-func Status(w *unstructured.Unstructured, u Update, now time.Time) map[string]any {
+func Status(w *unstructured.Unstructured, r Update, now time.Time) map[string]any {
 	next := w.DeepCopy()
 	status, _, _ := unstructured.NestedMap(next.Object, "status")
 	if status == nil {
@@ -33,15 +33,15 @@ func Status(w *unstructured.Unstructured, u Update, now time.Time) map[string]an
 	list := &changed{conditions: conditionsOf(next), now: now.UTC().Format(time.RFC3339), generation: w.GetGeneration()}
 	s := Read(w)
 	switch {
-	case u.Over:
+	case r.Over:
 		if !s.Finished {
 			reason := "Succeeded"
-			if u.Failed {
+			if r.Failed {
 				reason = "Failed"
 			}
-			list.set(finished, true, reason, u.Message)
+			list.set(finished, true, reason, r.Message)
 		}
-	case u.GiveBack:
+	case r.GiveBack:
 		list.set(quotaReserved, false, "Pending", "The job was evicted, and no pod of it is left.")
 		list.set(admitted, false, "NoReservation", "The workload has no reservation")
 		again := slices.Contains(requeuedAfter, s.Reason)
@@ -49,8 +49,8 @@ func Status(w *unstructured.Unstructured, u Update, now time.Time) map[string]an
 		status["admission"] = nil
 		list.isNews = true
 	case s.Admitted:
-		list.ready(u.Ready)
-		if given := reclaimable(w, u.Left); given != nil {
+		list.ready(r.Ready)
+		if given := reclaimable(w, r.Left); given != nil {
 			status["reclaimablePods"] = given
 			list.isNews = true
 		}

@@ -71,10 +71,10 @@ func Workload(job *v1beta1.GenericJob, in v1beta1.KueueScheduler, requests []Req
 }
 
 // template returns the pod template as a Workload has it: its metadata are labels and annotations alone.
-func (r Request) template() map[string]any {
-	t := r.Template
+func (p Request) template() map[string]any {
+	t := p.Template
 	slim := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: t.Labels, Annotations: t.Annotations}, Spec: *t.Spec.DeepCopy()}
-	spec.ExcludeNodes(&slim.Spec, r.Avoids)
+	spec.ExcludeNodes(&slim.Spec, p.Avoids)
 	slim.Spec.RestartPolicy = corev1.RestartPolicyNever
 	if requests := spec.PodRequests(&slim.Spec); requests != nil {
 		slim.Spec.Resources.Requests = requests // versions of Kueue derive different ones from limits, or none
@@ -117,7 +117,7 @@ func Fits(w *unstructured.Unstructured, requests []Request) bool {
 	return true
 }
 
-// podSet is a pod set of a Workload: what it asks for, for the replicas of one type.
+// podSet is one of a Workload's.
 type podSet struct {
 	name               string
 	count              int64

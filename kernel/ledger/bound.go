@@ -94,7 +94,7 @@ func Weight(job *v1beta1.GenericJob) (bytes int) {
 	}
 	replicas := map[string]int{}
 	for _, t := range spec.ReplicaTypes(job, false) {
-		replicas[t.Type] = withOutcomes(t)
+		replicas[t.Type] = t.N
 	}
 	for i := range job.Status.Ledger {
 		l := &job.Status.Ledger[i]

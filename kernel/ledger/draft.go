@@ -7,7 +7,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/spec"
 )
 
 // Draft is a ledger that is being written. The caller stores it before it does what the draft justifies.
@@ -40,22 +39,13 @@ func (d Draft) Succeed(a *Account, rank int) { a.succeeded.Add(rank) }
 func (d Draft) Fail(a *Account, rank int) { a.failed.Add(rank) }
 
 // ForgetScaledDown forgets the outcomes of replicas that were scaled away, so that they run again if they come back. Their attempt grows: a late view
-// of an old pod must not be taken for a pod of their second life. It also forgets those of a type that has become auxiliary in a pause.
+// of an old pod must not be taken for a pod of their second life.
 func (d Draft) ForgetScaledDown() {
 	for _, a := range d.accounts {
-		n := withOutcomes(a.ReplicaType)
-		for _, rank := range slices.Concat(a.succeeded.CutFrom(n), a.failed.CutFrom(n)) {
+		for _, rank := range slices.Concat(a.succeeded.CutFrom(a.N), a.failed.CutFrom(a.N)) {
 			d.startAnew(a, rank)
 		}
 	}
-}
-
-// withOutcomes returns how many ranks of a type may have outcomes. Auxiliary replicas have none: however they end, they serve on.
-func withOutcomes(t spec.ReplicaType) int {
-	if t.ReplicaSpec != nil && t.Auxiliary {
-		return 0
-	}
-	return t.N
 }
 
 // StartScaledDownAnew begins a new attempt of a replica that was scaled away, if it still has a pod of the present one.
@@ -128,18 +118,6 @@ func restartDelay(streak int) time.Duration {
 		return maxDelay
 	}
 	return min(firstDelay<<(streak-2), maxDelay)
-}
-
-// ShortenDelays has no replica wait for more than maxDelay from now on. Only an operator whose clock was ahead can have written a longer delay.
-func (d Draft) ShortenDelays(now time.Time) {
-	last := metav1.NewTime(now.Add(maxDelay + time.Second - 1).Truncate(time.Second))
-	for _, a := range d.accounts {
-		for _, r := range a.records {
-			if r.NotBefore != nil && last.Before(r.NotBefore) {
-				r.NotBefore = new(last)
-			}
-		}
-	}
 }
 
 // DelayedUntil returns the time before which the code of a replica did not start in its present attempt. That is the end of its delay, or when the

@@ -9,7 +9,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/spec"
 )
 
 // The history of a job. It follows what the job's time is spent on (see time.go): an entry begins and ends with an interval of the time. So entries
@@ -26,9 +25,9 @@ func (l *Ledger) History() *v1beta1.History { return l.history }
 // ExplainLoss notes what is known of the loss that this reconcile has found: where and why it came. Begin is when code ended; zero if unknown.
 func (d Draft) ExplainLoss(why v1beta1.HistoryEntry) { d.why = why }
 
-// CorrectLoss replaces what the history tells of a failure (wrong) by another failure, which came first (why). The entry is that of the open loss, or
+// CorrectLoss replaces what the history tells of a failure (told) by another failure, which came first (why). The entry is that of the open loss, or
 // of the loss that ended the job. It stays if it does not tell of that failure: the loss may have begun with an earlier one of the same pod.
-func (d Draft) CorrectLoss(wrong, why v1beta1.HistoryEntry) {
+func (d Draft) CorrectLoss(told, why v1beta1.HistoryEntry) {
 	if d.history == nil {
 		return
 	}
@@ -37,7 +36,7 @@ func (d Draft) CorrectLoss(wrong, why v1beta1.HistoryEntry) {
 	if n := len(h.Entries); n > 0 && d.job.Status.CompletionTime != nil {
 		e = &h.Entries[n-1]
 	}
-	if e != nil && isSame(e, &wrong) && (e.Kind == v1beta1.HistoryFailure || e.Kind == v1beta1.HistoryHang) {
+	if e != nil && isSame(e, &told) && (e.Kind == v1beta1.HistoryFailure || e.Kind == v1beta1.HistoryHang) {
 		copyCause(e, &why)
 		d.history = h.bounded()
 	}
@@ -118,7 +117,7 @@ func boundary(before, after *v1beta1.JobTime) metav1.Time {
 		cause = v1beta1.TimeStarting
 	}
 	n := *after.Of(cause) - *before.Of(cause)
-	return metav1.NewTime(before.Open.Since.Add(spec.Seconds(n)))
+	return metav1.NewTime(before.Open.Since.Add(Seconds(n)))
 }
 
 // lostIn returns when a loss began, if it began in an interval that has been open since a time.

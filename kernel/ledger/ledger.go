@@ -178,9 +178,6 @@ func (l *Ledger) Accounts() []*Account { return l.accountsOfSpec }
 // Account returns the account of a type; nil if neither the spec nor the ledger knows it.
 func (l *Ledger) Account(replicaType string) *Account { return l.accounts[replicaType] }
 
-// Kueue returns the Kueue queue in which the job waits, or which has admitted it; nil if it needs none.
-func (l *Ledger) Kueue() *v1beta1.KueueScheduler { return l.kueue }
-
 // Attempt returns the attempt that a replica is in: the job attempt plus the replica's own restarts and replacements. Both only grow. The account a
 // may be nil.
 func (l *Ledger) Attempt(a *Account, rank int) int {
@@ -281,3 +278,18 @@ func (a *Account) HasFailed(rank int) bool { return a.failed.Contains(rank) }
 
 // HasFinished reports whether the ledger holds the outcome of a replica.
 func (a *Account) HasFinished(rank int) bool { return a.HasSucceeded(rank) || a.HasFailed(rank) }
+
+// SucceededCount returns the number of ranks that have succeeded.
+func (a *Account) SucceededCount() int { return a.succeeded.Len() }
+
+// FailedCount returns the number of ranks that have failed for good.
+func (a *Account) FailedCount() int { return a.failed.Len() }
+
+// Restarts returns the number of restarts of a type that a limit counted.
+func (a *Account) Restarts() int32 {
+	n := a.forgotten
+	for _, r := range a.records {
+		n += r.Restarts
+	}
+	return n
+}

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"math"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -43,7 +44,7 @@ func (c *clock) Active(now time.Time) (active time.Duration, ticks bool) {
 	if c.pauseTime != nil {
 		now = c.pauseTime.Time
 	}
-	return now.Sub(c.startTime.Time) - spec.Seconds(c.pausedSeconds), c.pauseTime == nil
+	return now.Sub(c.startTime.Time) - Seconds(c.pausedSeconds), c.pauseTime == nil
 }
 
 // WasResumed reports whether this draft has ended a pause of a job that had begun.
@@ -130,3 +131,9 @@ func (d Draft) BeginModeGenerationIfEdited() {
 
 // NoteCodeStarted notes that code of the job has started, or that the job is over. From then on users can edit templates only in a pause.
 func (d Draft) NoteCodeStarted() { d.unstarted = "" }
+
+// Seconds returns n seconds as a Duration, at most about 146 years. That is half of the longest Duration, so that the sum of two fits.
+func Seconds(n int64) time.Duration {
+	const most = int64(math.MaxInt64/time.Second) / 2
+	return time.Duration(min(max(n, -most), most)) * time.Second
+}

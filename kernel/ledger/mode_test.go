@@ -121,7 +121,7 @@ func TestActive(t *testing.T) {
 		"pauses that are over do not count":          {v1beta1.GenericJobStatus{StartTime: stamp(2), PausedSeconds: 180}, 5 * time.Minute, true},
 		"a pause stops it":                           {v1beta1.GenericJobStatus{StartTime: stamp(2), PauseTime: stamp(6), PausedSeconds: 60}, 3 * time.Minute, false},
 		"a pause that begins later by another clock": {v1beta1.GenericJobStatus{StartTime: stamp(2), PauseTime: stamp(12)}, 10 * time.Minute, false},
-		"a mangled sum makes no time out of nothing": {v1beta1.GenericJobStatus{StartTime: stamp(2), PausedSeconds: math.MaxInt64}, 8*time.Minute - spec.Seconds(math.MaxInt64), true},
+		"a mangled sum makes no time out of nothing": {v1beta1.GenericJobStatus{StartTime: stamp(2), PausedSeconds: math.MaxInt64}, 8*time.Minute - Seconds(math.MaxInt64), true},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -130,6 +130,20 @@ func TestActive(t *testing.T) {
 			require.Equal(t, tc.active, active)
 			require.Equal(t, tc.ticks, ticks)
 		})
+	}
+}
+
+func TestSecondsDoNotOverflow(t *testing.T) {
+	tests := map[int64]time.Duration{0: 0, 90: 90 * time.Second, -5: -5 * time.Second}
+	for n, want := range tests {
+		require.Equal(t, want, Seconds(n))
+	}
+	century := int64(100 * 365 * 24 * 3600)
+	for _, n := range []int64{math.MaxInt64, math.MaxInt64 / int64(time.Second)} {
+		require.Greater(t, Seconds(n), Seconds(century))
+		require.Less(t, Seconds(-n), Seconds(-century))
+		require.Positive(t, Seconds(n)+Seconds(n), "a sum of two can be said")
+		require.Negative(t, Seconds(-n)+Seconds(-n), "a sum of two can be said")
 	}
 }
 

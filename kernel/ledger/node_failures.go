@@ -92,10 +92,10 @@ func (d Draft) RemoveNodeFailure(f NodeFailure) {
 		return
 	}
 	n := d.nodeFailures[i]
-	describesNode := n.Reason == f.Reason && n.Message == f.Message
+	told := n.Reason == f.Reason && n.Message == f.Message
 	at := timeIndex(n, f)
 	switch {
-	case !describesNode && (n.Reason == f.Reason || at < 0):
+	case !told && (n.Reason == f.Reason || at < 0):
 		return
 	case at < 0: // it was noted at another time: the clock of the node was wrong, or an earlier version of the operator has noted it
 		at = len(n.Times) - 1
@@ -107,7 +107,7 @@ func (d Draft) RemoveNodeFailure(f NodeFailure) {
 	if n.Times = slices.Delete(slices.Clone(n.Times), at, at+1); len(n.Times) == 0 {
 		return
 	}
-	if describesNode {
+	if told {
 		n.Message = "" // an earlier version of the operator has not kept what happened before
 		if e := n.Earlier; e != nil {
 			n.Reason, n.Message, n.Enough, n.Earlier = e.Reason, e.Message, e.Enough, nil

@@ -31,13 +31,13 @@ func (d Draft) nodesToAvoid(policy spec.AvoidPolicy, problems []NodeProblem, now
 		return nil
 	}
 	for i := range problems {
-		if p := &problems[i]; len(p.Times) == 0 && !HasNode(list, p.Node) {
+		if p := &problems[i]; len(p.Times) == 0 && !has(list, p.Node) {
 			list = append(list, v1beta1.AvoidedNode{Node: p.Node, Reason: p.Reason, Message: p.Message})
 		}
 	}
 	all := d.failuresOfAllJobs(policy, problems, now)
 	for i := range all {
-		if n := &all[i]; policy.Avoids(n) && !HasNode(list, n.Node) {
+		if n := &all[i]; policy.Avoids(n) && !has(list, n.Node) {
 			list = append(list, v1beta1.AvoidedNode{Node: n.Node, Reason: n.Reason, Message: n.Message, Failures: int32(len(n.Times)), Until: new(policy.Until(n))})
 		}
 	}
@@ -93,7 +93,7 @@ func (d Draft) chooseAvoided(list []v1beta1.AvoidedNode, most int, now time.Time
 		}
 	}
 	for _, n := range list {
-		if len(kept) < most && !HasNode(kept, n.Node) {
+		if len(kept) < most && !has(kept, n.Node) {
 			n.Since = metav1.NewTime(now.Truncate(time.Second))
 			kept = append(kept, n)
 		}

@@ -33,7 +33,7 @@ func (d Draft) AddLostNode(f NodeFailure, since, now time.Time) {
 	staysBad := slices.ContainsFunc(d.bad, func(n v1beta1.AvoidedNode) bool { // a node that is avoided for a condition has no Until
 		return n.Node == f.Node && (n.Until == nil || n.Until.After(now))
 	})
-	if staysBad || HasNode(d.lost, f.Node) || len(d.lost) >= maxLost && !at.After(d.lost[0].Since.Time) {
+	if staysBad || has(d.lost, f.Node) || len(d.lost) >= maxLost && !at.After(d.lost[0].Since.Time) {
 		return
 	}
 	d.lost = append(slices.Clone(d.lost), v1beta1.AvoidedNode{
@@ -99,13 +99,12 @@ func (l *Ledger) BadNodes() (names []string) {
 }
 
 // IsBad reports whether new pods avoid a node for failures or other problems.
-func (l *Ledger) IsBad(node string) bool { return HasNode(l.bad, node) }
+func (l *Ledger) IsBad(node string) bool { return has(l.bad, node) }
 
 // Avoids reports whether new pods avoid a node.
-func (l *Ledger) Avoids(node string) bool { return HasNode(l.bad, node) || HasNode(l.lost, node) }
+func (l *Ledger) Avoids(node string) bool { return has(l.bad, node) || has(l.lost, node) }
 
-// HasNode reports whether a node is among some that are avoided.
-func HasNode(list []v1beta1.AvoidedNode, node string) bool {
+func has(list []v1beta1.AvoidedNode, node string) bool {
 	return slices.ContainsFunc(list, func(n v1beta1.AvoidedNode) bool { return n.Node == node })
 }
 

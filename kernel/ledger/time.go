@@ -12,7 +12,7 @@ import (
 )
 
 // What the time of a job is spent on. The status holds a share for each cause, and the open interval, which has not ended yet. They change only when
-// an interval ends. So the passing of time alone causes no write. All times are in whole seconds, as the status keeps them, so the shares add up.
+// an interval ends. So it leads to no write that time passes. All times are in whole seconds, as the status keeps them, so the shares add up.
 
 // TimeFacts has the facts that decide what time is spent on from now on.
 type TimeFacts struct {
@@ -30,9 +30,9 @@ type TimeFacts struct {
 	Basis v1beta1.TimeBasis
 }
 
-// Next returns the cause of the interval after the open one, and its loss. A loss lasts until enough replicas run, whatever comes between. A job
+// Follows returns the cause of the interval after the open one, and its loss. A loss lasts until enough replicas run, whatever comes between. A job
 // that trains goes on training until code ends: replicas that are new, or are about to go, change nothing.
-func (p *TimeFacts) Next(on *v1beta1.OpenTime) (next v1beta1.OpenTime) {
+func (p *TimeFacts) Follows(on *v1beta1.OpenTime) (next v1beta1.OpenTime) {
 	trained := on.Cause == v1beta1.TimeProductive
 	next.LostBy = on.LostBy
 	if next.LostBy == "" {
@@ -126,7 +126,7 @@ func (d Draft) SetTimeFacts(p *TimeFacts, from, now time.Time) {
 		d.time = d.time.DeepCopy()
 		d.time.Basis = p.Basis
 	}
-	next := p.Next(d.time.Open)
+	next := p.Follows(d.time.Open)
 	if d.isUnwritten() && next.Cause != v1beta1.TimeProductive && p.Loss == "" {
 		from = d.time.Since.Time // nothing is stored yet, so this has held from the beginning
 	}

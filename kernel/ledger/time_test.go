@@ -59,7 +59,7 @@ func TestEachSecondHasOneCause(t *testing.T) {
 		"somebody wrote nonsense":                      {v1beta1.OpenTime{Cause: "nonsense"}, present{}, starting, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			next := c.p.Next(&c.on)
+			next := c.p.Follows(&c.on)
 			require.Equal(t, c.cause, next.Cause)
 			require.Equal(t, c.lostBy, next.LostBy)
 		})

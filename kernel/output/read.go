@@ -109,7 +109,7 @@ func (s *Failure) launched(root string) bool {
 	s.ProcessRank, s.Code = processRank[1], code[1]
 	if number, killed := strings.CutPrefix(code[1], "-"); killed {
 		n, _ := strconv.Atoi(number)
-		s.Code, s.Signal = "", cmp.Or(signals[n], withoutName+number)
+		s.Code, s.Signal = "", cmp.Or(signals[n], "signal "+number)
 	}
 	return true
 }
@@ -126,7 +126,7 @@ func (s *Failure) raisedUnder(root, before string) {
 	lines := strings.Split(before, "\n")
 	switch {
 	case s.Signal == "SIGTERM":
-		s.Follows = ToldToEnd
+		s.Follows = toldToEnd
 	case s.Code != "1":
 		s.Follows = lastFollows(lines, s.ProcessRank)
 	default:

@@ -2,7 +2,6 @@ package output
 
 import (
 	"regexp"
-	"strconv"
 	"strings"
 )
 
@@ -18,16 +17,16 @@ type signature struct {
 	source string
 }
 
-// ToldToEnd is what happened to code that ended by SIGTERM.
-const ToldToEnd = "it was told to end"
+// toldToEnd is what happened to code that ended by SIGTERM.
+const toldToEnd = "it was told to end"
 
 // signatures are tried in this order. They have no line that only might follow from the end of another process: such a failure counts as a cause.
 var signatures = []signature{
-	{ToldToEnd, Teardown, []string{"SignalException: Process ", "got signal: 15"},
+	{toldToEnd, Teardown, []string{"SignalException: Process ", "got signal: 15"},
 		"https://github.com/pytorch/pytorch/blob/v2.6.0/torch/distributed/elastic/multiprocessing/api.py"},
-	{ToldToEnd, Teardown, []string{"Received ", " death signal, shutting down workers"},
+	{toldToEnd, Teardown, []string{"Received ", " death signal, shutting down workers"},
 		"https://github.com/pytorch/pytorch/blob/v2.6.0/torch/distributed/elastic/agent/server/api.py"},
-	{ToldToEnd, Teardown, []string{"KeyboardInterrupt"}, "https://github.com/python/cpython/blob/v3.13.0/Lib/signal.py"},
+	{toldToEnd, Teardown, []string{"KeyboardInterrupt"}, "https://github.com/python/cpython/blob/v3.13.0/Lib/signal.py"},
 	{"a peer closed its connection", Network, []string{"gloo/transport/", "Connection closed by peer"},
 		"https://github.com/pytorch/gloo/blob/main/gloo/transport/tcp/pair.cc"},
 	{"a peer closed its connection", Network, []string{"RuntimeError: ", "Connection closed by peer ["},
@@ -149,20 +148,8 @@ var (
 // SignalOf names the signal by which a program died, by the exit code of its container; "" if the code tells of none.
 func SignalOf(code int32) string { return signals[int(code)-128] }
 
-// withoutName begins how a signal is called that is not among signals. Its number follows.
-const withoutName = "signal "
-
-// lastSignal is the highest number of a signal.
-const lastSignal = 64
-
-// CodeOf returns the exit code of a program that a signal has ended; 0 if there is no such signal. The signal has its name, or is called "signal 24".
+// CodeOf returns the exit code of a program that the signal of this name has ended; 0 if there is no such signal. It is the inverse of SignalOf.
 func CodeOf(signal string) int32 {
-	if number, ok := strings.CutPrefix(signal, withoutName); ok {
-		if n, err := strconv.Atoi(number); err == nil && n > 0 && n <= lastSignal {
-			return int32(n + 128)
-		}
-		return 0
-	}
 	for n, name := range signals {
 		if name == signal {
 			return int32(n + 128)

@@ -60,8 +60,6 @@ func TestCodesOfSignals(t *testing.T) {
 		require.Equal(t, signal, SignalOf(code))
 		require.Equal(t, code, CodeOf(signal))
 	}
-	for signal, code := range map[string]int32{"signal 24": 152, "signal 64": 192, "signal 65": 0, "signal 0": 0, "signal -1": 0, "signal ": 0, "SIGNONE": 0, "": 0} {
-		require.Equal(t, code, CodeOf(signal), signal)
-	}
+	require.Zero(t, CodeOf("SIGNONE"))
 	require.Empty(t, SignalOf(1))
 }

@@ -32,7 +32,7 @@ func (e *exit) describe(r *v1beta1.ReplicaFailure, said output.Failure) {
 	r.Exception, r.Frame, r.WorkerSignal, r.Follows = text.Cut(said.Exception, text.MaxWords), said.Frame, said.Signal, said.Follows
 	r.ProcessRank, r.WorkerExitCode = number(said.ProcessRank), number(said.Code)
 	if r.Follows == "" && r.Exception == "" && !said.ByLauncher() && e.code == ExitSIGTERM {
-		r.Follows = output.ToldToEnd
+		r.Follows = "it was told to end"
 	}
 }
 

@@ -48,8 +48,8 @@ func RestartsInPlace(pod *corev1.Pod) bool {
 	return ok
 }
 
-// CanRunCodeAgain reports whether code may be run again in a pod.
-func CanRunCodeAgain(pod *corev1.Pod) bool {
+// CanGoOn reports whether code may be run again in a pod.
+func CanGoOn(pod *corev1.Pod) bool {
 	return RestartsInPlace(pod) && pod.DeletionTimestamp == nil && !IsOver(pod)
 }
 
@@ -61,7 +61,7 @@ func (j Judge) ofBehind(p Pod, numbers *Numbers, isToStop bool, r Replica) State
 		return j.ofEnded(p, isToStop, r.RunsAgain)
 	case numbers.Order != nil && isToStop && !p.HasEnded():
 		return j.ofLiving(p.Pod, isToStop) // it may do its work before it is stopped
-	case isToStop || !CanRunCodeAgain(p.Pod):
+	case isToStop || !CanGoOn(p.Pod):
 		return Superseded
 	default:
 		return Behind

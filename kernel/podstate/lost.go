@@ -59,10 +59,10 @@ func deletedAt(pod *corev1.Pod, since time.Time) time.Time {
 	switch t := toleration(pod.Spec.Tolerations); {
 	case t == nil:
 		return since
-	case t.TolerationSeconds == nil, spec.IsForEver(*t.TolerationSeconds):
+	case t.TolerationSeconds == nil:
 		return time.Time{}
 	default:
-		return since.Add(spec.Seconds(max(0, *t.TolerationSeconds)))
+		return since.Add(time.Duration(max(0, *t.TolerationSeconds)) * time.Second)
 	}
 }
 

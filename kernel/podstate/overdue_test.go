@@ -1,7 +1,6 @@
 package podstate
 
 import (
-	"math"
 	"testing"
 	"time"
 
@@ -21,11 +20,6 @@ func tolerates(seconds int64) func(*corev1.Pod) {
 		}
 		p.Spec.Tolerations = append(p.Spec.Tolerations, t)
 	}
-}
-
-// lessThanNothing has a pod tolerate what it tolerates for less than no time.
-func lessThanNothing(p *corev1.Pod) {
-	p.Spec.Tolerations[0].TolerationSeconds = new(int64(math.MinInt64))
 }
 
 // told has the node controller take Ready back.
@@ -64,9 +58,6 @@ func TestWhenAPodIsGivenUp(t *testing.T) {
 		"... and Kubernetes waits less":    {pod(tolerates(60), told(noon), deleted(after(-60), 30)), silent, 60 * time.Second},
 		"a user deletes it meanwhile":      {pod(tolerates(120), told(noon), deleted(after(10), 30)), silent, 120 * time.Second},
 		"it tolerates the loss for ever":   {pod(tolerates(-1), told(noon), deleted(after(10), 30)), silent, 340 * time.Second},
-		"... as Kubernetes writes it":      {pod(tolerates(math.MaxInt64), told(noon), deleted(after(10), 30)), silent, 340 * time.Second},
-		"... for ages":                     {pod(tolerates(math.MaxInt64/int64(time.Second)), told(noon), deleted(after(10), 30)), silent, 340 * time.Second},
-		"it tolerates less than nothing":   {pod(tolerates(0), lessThanNothing, told(noon), deleted(noon, 30)), silent, 30 * time.Second},
 		"... by the first that applies":    {pod(tolerates(-1), tolerates(5), told(noon), deleted(after(10), 30)), silent, 340 * time.Second},
 		"the first that applies is less":   {pod(tolerates(60), tolerates(-1), told(noon), deleted(after(10), 30)), silent, 60 * time.Second},
 		"it tells nothing of a loss":       {pod(tolerates(30), deleted(after(30), 30)), silent, 360 * time.Second},

@@ -43,7 +43,7 @@ func (p Pod) wasOverItsLimit() bool {
 	return p.Status.Reason == "Evicted" && p.Status.Phase == corev1.PodFailed && disruptionTarget(p.Pod) == nil && p.HasStarted()
 }
 
-// evictionTakes is how long containers may take to end when their pod is evicted for a limit of its own. The kubelet gives the pod one second, and
+// evictionTakes is how long the containers of a pod may take to end that is evicted for a limit of its own. The kubelet gives the pod one second, and
 // each container at least two more. Source: the eviction manager in pkg/kubelet of Kubernetes.
 const evictionTakes = 5 * time.Second
 

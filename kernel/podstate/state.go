@@ -39,8 +39,8 @@ const (
 	AwaitingPhase              // the operator would stop the pod, but its code has exited with 0: wait for the phase, which tells if it succeeded
 )
 
-// StaysInUse reports whether the pod stays in use, whether or not its code runs at the moment.
-func (s State) StaysInUse() bool { return s == Alive || s == Behind || s == FailedInPod }
+// GoesOn reports whether the pod stays in use, whether or not its code runs at the moment.
+func (s State) GoesOn() bool { return s == Alive || s == Behind || s == FailedInPod }
 
 // Pod is a pod with the template of its replica. Only the template's containers count: what admission adds to a pod (proxies, agents) neither decides
 // nor delays an outcome.
@@ -157,8 +157,8 @@ func IsToStop(pod *corev1.Pod, numbers *Numbers, modeGeneration int) bool {
 	return numbers.ModeGeneration < modeGeneration || HasMark(pod, v1beta1.AnnotationStopped)
 }
 
-// hasEnded reports whether a pod has ended, as far as anybody will ever know. A lost pod has ended if its main container
-// has; the reported end of that container decides.
+// hasEnded reports whether a pod has ended, as far as anybody will ever know. A lost pod has if its main container had: what is reported of that
+// decides.
 func (j Judge) hasEnded(p Pod) bool { return p.HasEnded() || p.mainHasEnded() && j.isLost(p.Pod) }
 
 // mayHaveWorked reports whether the pod has ended, and its replica has done its work, or has done it unless the phase will say otherwise.

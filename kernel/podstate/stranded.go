@@ -47,7 +47,7 @@ func (j Judge) IsStranded(p Pod) bool { return j.UntilStranded(p) == 0 && !p.Onl
 // if the container has not ended.
 func (p Pod) endThatStays() (*corev1.ContainerStateTerminated, time.Duration) {
 	s := p.restarting()
-	if s == nil || !CanRunCodeAgain(p.Pod) {
+	if s == nil || !CanGoOn(p.Pod) {
 		return nil, 0
 	}
 	switch t, w := s.State.Terminated, s.State.Waiting; {

@@ -9,7 +9,6 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
 	"github.com/genericjob/genericjob/kernel/output"
-	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/text"
 )
 
@@ -23,6 +22,9 @@ const maxRead = 1024
 // maxClaims is how many ResourceClaims a trimmed pod keeps. Only messages need them, and a pod may have any number.
 const maxClaims = 8
 
+// kueueWorkload is the annotation of pods whose nodes Kueue chooses by a topology. Their node selectors say which nodes it has chosen.
+const kueueWorkload = "kueue.x-k8s.io/workload"
+
 // Trim reduces a pod to what the kernel reads, and makes no copy. A cache of such pods takes a tenth of the memory. An informer trims each pod of
 // its first list twice. The second time, that which says what to keep is gone, so a trimmed pod stays as it is.
 func Trim(pod *corev1.Pod) *corev1.Pod {
@@ -35,7 +37,7 @@ func Trim(pod *corev1.Pod) *corev1.Pod {
 		DeletionGracePeriodSeconds: pod.DeletionGracePeriodSeconds, Finalizers: pod.Finalizers, OwnerReferences: pod.OwnerReferences,
 		Labels: chosen(pod.Labels, v1beta1.LabelJobUID, v1beta1.LabelJobName, v1beta1.LabelReplicaType, v1beta1.LabelReplicaRank,
 			v1beta1.LabelAttempt, v1beta1.LabelModeGeneration, v1beta1.LabelOfEarlierBuilds, v1beta1.LabelGang, v1beta1.LabelDebug, v1beta1.LabelJobAttempt),
-		Annotations: chosen(pod.Annotations, v1beta1.AnnotationStopped, v1beta1.AnnotationDisrupted, v1beta1.AnnotationAvoids, inplace.Annotation, spec.AnnotationWorkload),
+		Annotations: chosen(pod.Annotations, v1beta1.AnnotationStopped, v1beta1.AnnotationDisrupted, v1beta1.AnnotationAvoids, inplace.Annotation, kueueWorkload),
 	}
 	status := corev1.PodStatus{
 		Phase: pod.Status.Phase, Reason: pod.Status.Reason, Message: text.Cut(pod.Status.Message, maxMessage), StartTime: pod.Status.StartTime,
@@ -60,7 +62,7 @@ func wasTrimmed(pod *corev1.Pod) bool { return len(pod.Spec.Containers) == 0 }
 func trimSpec(pod *corev1.Pod) corev1.PodSpec {
 	kept := corev1.PodSpec{NodeName: pod.Spec.NodeName, ActiveDeadlineSeconds: pod.Spec.ActiveDeadlineSeconds, SchedulingGates: pod.Spec.SchedulingGates,
 		SchedulingGroup: pod.Spec.SchedulingGroup}
-	if _, byTopology := pod.Annotations[spec.AnnotationWorkload]; byTopology {
+	if _, byTopology := pod.Annotations[kueueWorkload]; byTopology {
 		kept.NodeSelector = pod.Spec.NodeSelector
 	}
 	if !IsScheduled(pod) {

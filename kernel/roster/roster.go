@@ -82,8 +82,8 @@ func Of(job *v1beta1.GenericJob, l *ledger.Ledger, pods []*corev1.Pod, judge pod
 	return r
 }
 
-func (r *Roster) add(job *v1beta1.GenericJob, pod *corev1.Pod, n *podstate.Numbers) {
-	*n = podstate.NumbersOf(pod)
+func (r *Roster) add(job *v1beta1.GenericJob, pod *corev1.Pod, m *podstate.Numbers) {
+	*m = podstate.NumbersOf(pod)
 	name, rank, ok := ReplicaOf(r.Names, pod)
 	if !ok {
 		r.Unclaimed = append(r.Unclaimed, pod)
@@ -92,15 +92,15 @@ func (r *Roster) add(job *v1beta1.GenericJob, pod *corev1.Pod, n *podstate.Numbe
 	a := r.ledger.Account(name)
 	attempt := r.ledger.Attempt(a, rank)
 	if a == nil || rank >= a.N { // N is 0 for a type that only the ledger has
-		r.ScaledDown = append(r.ScaledDown, ScaledDownPod{pod, name, rank, n.CodeAttempt()})
+		r.ScaledDown = append(r.ScaledDown, ScaledDownPod{pod, name, rank, m.CodeAttempt()})
 	} else {
-		r.Types[a.Index].put(rank, pod, n)
+		r.Types[a.Index].put(rank, pod, m)
 	}
-	isNewer := max(n.Attempt, n.CodeAttempt()) > attempt || n.ModeGeneration > r.ledger.ModeGeneration()
+	isNewer := max(m.Attempt, m.CodeAttempt()) > attempt || m.ModeGeneration > r.ledger.ModeGeneration()
 	if isNewer && job.Status.CompletionTime == nil && (r.Newer == "" || pod.Name < r.Newer) {
 		r.Newer = pod.Name
 	}
-	if n.IsOfEarlierBuild(pod) && (r.Earlier == "" || pod.Name < r.Earlier) {
+	if m.IsOfEarlierBuild(pod) && (r.Earlier == "" || pod.Name < r.Earlier) {
 		r.Earlier = pod.Name
 	}
 }
@@ -115,11 +115,11 @@ func ReplicaOf(names spec.Names, pod *corev1.Pod) (replicaType string, rank int,
 }
 
 // put notes the pod of a replica.
-func (t *Type) put(rank int, pod *corev1.Pod, n *podstate.Numbers) {
+func (t *Type) put(rank int, pod *corev1.Pod, m *podstate.Numbers) {
 	if t.numbers == nil {
 		t.Pods, t.numbers = make([]*corev1.Pod, t.N), make([]*podstate.Numbers, t.N)
 	}
-	t.Pods[rank], t.numbers[rank] = pod, n
+	t.Pods[rank], t.numbers[rank] = pod, m
 }
 
 // Replicas yields all replicas of the spec's types, in the order of types and ranks.
@@ -186,7 +186,7 @@ func (r *Roster) IsToBeReplaced(t *Type, rank int) bool {
 	case r.IsObsolete(t, rank):
 		return true
 	default:
-		return numbers.IsBehind(r.ledger.Attempt(t.Account, rank), r.ledger.BarrierIsOpen()) && !podstate.CanRunCodeAgain(t.Pods[rank])
+		return numbers.IsBehind(r.ledger.Attempt(t.Account, rank), r.ledger.BarrierIsOpen()) && !podstate.CanGoOn(t.Pods[rank])
 	}
 }
 
@@ -247,8 +247,8 @@ func (r *Roster) HasPodsThatMustGo() (has bool, until time.Duration) {
 	return has, until
 }
 
-// AnyHasRun reports whether code has started in a pod of the present mode generation. Auxiliary replicas do not count: they only serve the others.
-func (r *Roster) AnyHasRun() bool {
+// HaveStarted reports whether code has started in a pod of the present mode generation. Auxiliary replicas do not count: they only serve the others.
+func (r *Roster) HaveStarted() bool {
 	for t, rank := range r.Replicas() {
 		pod := t.Pods[rank]
 		if pod != nil && !t.Auxiliary && t.numbers[rank].ModeGeneration == r.ledger.ModeGeneration() && t.Pod(rank).HasRun() {

@@ -51,7 +51,7 @@ func Devices(pod *corev1.PodSpec) (n int64) {
 	return n
 }
 
-// devices returns how many accelerators one container asks for. Extended resources cannot be overcommitted: the limit is what is asked for.
+// devices returns those of one container. Extended resources cannot be overcommitted: the limit is what is asked for.
 func devices(c *corev1.Container) (n int64) {
 	for name, q := range c.Resources.Limits {
 		if isDevice(name) {

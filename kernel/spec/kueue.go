@@ -17,9 +17,6 @@ const (
 // TopologyGate is the scheduling gate that Kueue removes from a pod when it has chosen the pod's node.
 const TopologyGate = "kueue.x-k8s.io/topology"
 
-// AnnotationWorkload is the annotation of pods whose nodes Kueue chooses by a topology. Their node selectors say which nodes it has chosen.
-const AnnotationWorkload = "kueue.x-k8s.io/workload"
-
 // LabelPrebuilt is the label, or the annotation, that names a Workload which was made before its job. MultiKueue makes such Workloads for
 // the copies of jobs on other clusters.
 const LabelPrebuilt = "kueue.x-k8s.io/prebuilt-workload-name"

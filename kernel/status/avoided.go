@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/ledger"
 	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/text"
 )
@@ -23,7 +22,7 @@ func OnLostNode(replicaType string, rank int) string {
 // enough.
 func (w *writer) avoidedEvents() (list []Event) {
 	for _, n := range w.status.AvoidedNodes {
-		if !ledger.HasNode(w.Job.Status.AvoidedNodes, n.Node) {
+		if !isAvoided(w.Job.Status.AvoidedNodes, n.Node) {
 			list = append(list, nodeEvent(v1beta1.ReasonNodeAvoided, n.Node, w.avoids(&n)))
 		}
 	}
@@ -33,7 +32,7 @@ func (w *writer) avoidedEvents() (list []Event) {
 	}
 	for i := range w.status.NodeFailures {
 		n := &w.status.NodeFailures[i]
-		if policy.Avoids(n) && !ledger.HasNode(w.status.AvoidedNodes, n.Node) && !w.hadAsMany(n) {
+		if policy.Avoids(n) && !isAvoided(w.status.AvoidedNodes, n.Node) && !w.hadAsMany(n) {
 			e := nodeEvent(v1beta1.ReasonNodeNotAvoided, n.Node, w.avoidsNot(n))
 			e.Attempt = len(n.Times)
 			list = append(list, e)
@@ -47,6 +46,10 @@ func nodeEvent(reason, node, message string) Event {
 	e := NewEvent(true, reason, message)
 	e.Node = node
 	return e
+}
+
+func isAvoided(list []v1beta1.AvoidedNode, node string) bool {
+	return slices.ContainsFunc(list, func(n v1beta1.AvoidedNode) bool { return n.Node == node })
 }
 
 // hadAsMany reports whether a node had as many failures before.
@@ -77,8 +80,8 @@ func (w *writer) byRule(node string) string {
 // avoidsNot says of a node why new pods do not avoid it.
 func (w *writer) avoidsNot(n *v1beta1.NodeFailures) string {
 	why, most := "no other node would be left", spec.Avoidance(w.Job).AtMost
-	if bad := w.Ledger.BadNodes(); len(bad) >= most { // a node that is only lost takes no place
-		why = fmt.Sprintf("the job avoids %s already, and spec.avoidNodes.atMost is %d. If several nodes are bad, raise it; if not, look for a mistake in the code", named(bad), most)
+	if len(w.status.AvoidedNodes) >= most {
+		why = fmt.Sprintf("the job avoids %s already, and spec.avoidNodes.atMost is %d. If several nodes are bad, raise it; if not, look for a mistake in the code", w.names(), most)
 	}
 	return fmt.Sprintf("New pods do not avoid node %s, which had %s: %s. The last: %s.", n.Node, countOf(len(n.Times)), why, n.Message)
 }
@@ -101,14 +104,17 @@ func short(d time.Duration) string {
 	return out
 }
 
-// named returns the names of nodes, as a part of a sentence.
-func named(nodes []string) string {
-	first := nodes[:min(len(nodes), maxNamed)]
-	out := "node " + first[0]
-	if len(first) > 1 {
-		out = "nodes " + strings.Join(first, ", ")
+// names returns those of the nodes that are avoided, as a part of a sentence.
+func (w *writer) names() string {
+	var names []string
+	for _, n := range w.status.AvoidedNodes[:min(len(w.status.AvoidedNodes), maxNamed)] {
+		names = append(names, n.Node)
 	}
-	if more := len(nodes) - len(first); more > 0 {
+	out := "node " + names[0]
+	if len(names) > 1 {
+		out = "nodes " + strings.Join(names, ", ")
+	}
+	if more := len(w.status.AvoidedNodes) - len(names); more > 0 {
 		out += fmt.Sprintf(" and %d more", more)
 	}
 	return out
@@ -119,13 +125,9 @@ func (w *writer) reportAvoided(v *view) {
 	if len(w.status.AvoidedNodes) == 0 || w.Verdict.IsOver() {
 		return
 	}
-	var nodes []string
-	for _, n := range w.status.AvoidedNodes {
-		nodes = append(nodes, n.Node)
-	}
-	which := fmt.Sprintf(" (the job avoids %s: status.avoidedNodes says why, and until when. To use all nodes again, set spec.avoidNodes.atMost to 0)", named(nodes))
+	which := fmt.Sprintf(" (the job avoids %s: status.avoidedNodes says why, and until when. To use all nodes again, set spec.avoidNodes.atMost to 0)", w.names())
 	if !spec.Avoidance(w.Job).Counts {
-		which = fmt.Sprintf(" (the job avoids %s until Ready again)", named(nodes))
+		which = fmt.Sprintf(" (the job avoids %s until Ready again)", w.names())
 	}
 	if v.waitingReason == corev1.PodReasonUnschedulable {
 		v.waiting += which

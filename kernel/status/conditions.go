@@ -89,7 +89,7 @@ func (w *writer) deriveConditions(v view) {
 	case verdict.Queue:
 		w.queueConditions()
 	case verdict.Block:
-		w.unfinishedConditions(false, v1beta1.ReasonPodsNotReady, w.Verdict.Message)
+		w.goOnConditions(false, v1beta1.ReasonPodsNotReady, w.Verdict.Message)
 		if w.status.Phase == v1beta1.JobPaused { // the user has done what pausedMessage asks for
 			w.set(v1beta1.ConditionPaused, true, v1beta1.ReasonPaused, staysPausedMessage)
 		}
@@ -138,9 +138,9 @@ func (w *writer) leftovers() string {
 	}
 }
 
-// unfinishedConditions sets the conditions of a job that has not finished. Call it once in a reconcile. A condition that is set back and forth gets another
+// goOnConditions sets the conditions of a job that has not finished. Call it once in a reconcile. A condition that is set back and forth gets another
 // transition time, and the status would be written in every reconcile.
-func (w *writer) unfinishedConditions(running bool, reason, message string) {
+func (w *writer) goOnConditions(running bool, reason, message string) {
 	w.set(v1beta1.ConditionInitialized, true, v1beta1.ReasonNone, initializedMessage)
 	w.set(v1beta1.ConditionRunning, running, reason, message)
 	message = notFinishedMessage
@@ -156,7 +156,7 @@ func (w *writer) pauseConditions() {
 	if paused {
 		reason, message = v1beta1.ReasonPaused, pausedMessage
 	}
-	w.unfinishedConditions(false, reason, message)
+	w.goOnConditions(false, reason, message)
 	if paused || Condition(w.status.Conditions, v1beta1.ConditionPaused) != nil { // its time is that of the last pause or resume
 		w.set(v1beta1.ConditionPaused, paused, reason, message)
 	}
@@ -168,7 +168,7 @@ func (w *writer) pauseConditions() {
 
 // queueConditions sets the conditions of a job that waits in a queue.
 func (w *writer) queueConditions() {
-	w.unfinishedConditions(false, w.Verdict.Reason, w.Verdict.Message)
+	w.goOnConditions(false, w.Verdict.Reason, w.Verdict.Message)
 	w.endPause()
 	w.blockIfInvalid()
 }
@@ -193,13 +193,13 @@ func (w *writer) endPause() {
 func (w *writer) runConditions(v view) {
 	switch {
 	case v.allRun && w.Awaits != "":
-		w.unfinishedConditions(false, v1beta1.ReasonPodsNotReady, w.barrierMessage(v))
+		w.goOnConditions(false, v1beta1.ReasonPodsNotReady, w.barrierMessage(v))
 	case v.allRun:
-		w.unfinishedConditions(true, v1beta1.ReasonNone, w.running(v))
+		w.goOnConditions(true, v1beta1.ReasonNone, w.running(v))
 	case w.NoFlavor != "":
-		w.unfinishedConditions(false, v1beta1.ReasonGangUnavailable, w.NoFlavor)
+		w.goOnConditions(false, v1beta1.ReasonGangUnavailable, w.NoFlavor)
 	default:
-		w.unfinishedConditions(false, v1beta1.ReasonPodsNotReady, v.waiting+v.waits.beside(v.waitingReason)+following(". ", failedForGood(w.Ledger))+following(". ", v.lost.String()))
+		w.goOnConditions(false, v1beta1.ReasonPodsNotReady, v.waiting+v.waits.beside(v.waitingReason)+following(". ", failedForGood(w.Ledger))+following(". ", v.lost.String()))
 	}
 	w.deriveFailure(v)
 	w.endPause()

@@ -110,5 +110,5 @@ func whyNotKnown(f *v1beta1.FirstFailure) string {
 	if podstate.IsHang(&f.ReplicaFailure) {
 		return "which of them the others wait for is not known"
 	}
-	return "they ended within a second of each other"
+	return "they ended within the same second"
 }

@@ -103,16 +103,16 @@ func Of(f Findings) (s v1beta1.GenericJobStatus, events []Event, news bool) {
 // Unreadable makes the status of a job whose ledger cannot be read: it tells the problem and its remedy. Nothing else is safe for such a job, because
 // somebody has changed the ledger, or another build of the operator wrote it.
 func Unreadable(job *v1beta1.GenericJob, problem, remedy string, now time.Time) (s v1beta1.GenericJobStatus, events []Event, news bool) {
-	w := &writer{Findings: Findings{Job: job, Now: now}, status: copyOf(&job.Status)}
-	if w.status.CompletionTime == nil { // final is final
-		w.status.Phase = v1beta1.JobUnknown
+	p := &writer{Findings: Findings{Job: job, Now: now}, status: copyOf(&job.Status)}
+	if p.status.CompletionTime == nil { // final is final
+		p.status.Phase = v1beta1.JobUnknown
 	}
 	if job.Status.Phase == "" { // somebody has emptied the status: this build writes it anew
-		w.status.LedgerVersion = v1beta1.LedgerVersion
+		p.status.LedgerVersion = v1beta1.LedgerVersion
 	}
-	w.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonLedgerUnreadable,
+	p.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonLedgerUnreadable,
 		problem+". The operator does nothing for this job "+remedy+".")
-	return w.close()
+	return p.close()
 }
 
 // close dates the status if it says anything new.

@@ -12,7 +12,7 @@ import (
 )
 
 // Check says what is wrong with a definition of a kind whose schemas are these. It says what New says, and what would fail jobs that keep
-// to the schema and to the validations. The author is to hear of that, and not the users. The error is a MistakesError.
+// to the schema and to the validations. The author is to hear of that, and not the users. The error are MistakesError.
 func Check(spec *v1beta1.TrainingFrameworkSpec, s Schemas) error {
 	d, r, err := read(spec, s)
 	if err != nil {
@@ -25,9 +25,6 @@ func Check(spec *v1beta1.TrainingFrameworkSpec, s Schemas) error {
 	})
 	if err := c.checkLiterals(); err != nil {
 		return MistakesError{{"spec", err.Error()}}
-	}
-	if d.status != nil {
-		d.tryStatus(r)
 	}
 	if len(r.mistakes) > 0 {
 		return r.mistakes
@@ -157,7 +154,7 @@ var (
 	keepContainer = []string{"setMainContainer", "putEnvFirst", "ensurePort"}
 )
 
-// checkContainers notes containers of a job's own template that nobody has looked for: users may call theirs otherwise.
+// checkContainers notes containers of a job's own template that nobody has looked for: a user may call his otherwise.
 func (c *reviewer) checkContainers(path string, e *expression) {
 	var found []string
 	for _, v := range c.validations {
@@ -206,7 +203,7 @@ func isCallOf(e ast.Expr, name string) bool {
 	return e.Kind() == ast.CallKind && e.AsCall().FunctionName() == name && e.AsCall().IsMemberFunction()
 }
 
-// isOfJob reports whether a template is the user's, with the containers that they gave it.
+// isOfJob reports whether a template is the user's, with the containers that he gave it.
 func (c *reviewer) isOfJob(e ast.Expr) bool {
 	switch e.Kind() {
 	case ast.CallKind:
@@ -223,14 +220,14 @@ func (c *reviewer) isOfJob(e ast.Expr) bool {
 
 // literalText returns a text that stands in an expression.
 func literalText(e ast.Expr) (string, bool) {
-	text, ok := literalOf(e).(string)
-	return text, ok
+	value, ok := literalOf(e)
+	text, isText := value.(string)
+	return text, ok && isText
 }
 
-// literalOf returns a value that stands in an expression; nil if it is no literal.
-func literalOf(e ast.Expr) any {
+func literalOf(e ast.Expr) (any, bool) {
 	if e.Kind() != ast.LiteralKind {
-		return nil
+		return nil, false
 	}
-	return e.AsLiteral().Value()
+	return e.AsLiteral().Value(), true
 }

@@ -219,7 +219,7 @@ func (r *run) plainValue(path string, e *expression) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &budget{nodes: maxNodes, text: maxValueText, keepsTemplates: r.keepsTemplates}
+	b := &budget{nodes: maxNodes, text: maxString, keepsTemplates: r.keepsTemplates}
 	plain, err := b.plain(value)
 	if err != nil {
 		return nil, withPath(path, err)
@@ -271,7 +271,7 @@ func (r *run) text(n *node) (string, error) {
 		if !ok {
 			return "", withPath(n.path, fmt.Errorf("${%s} is of type %s, which no text can hold", p.expression.text, value.Type().TypeName()))
 		}
-		if b.WriteString(string(written)); b.Len() > maxValueText {
+		if b.WriteString(string(written)); b.Len() > maxString {
 			return "", withPath(n.path, errTooLarge)
 		}
 	}

@@ -148,9 +148,6 @@ func (r *schemaReader) wrong(path, format string, args ...any) {
 	r.mistakes = append(r.mistakes, Mistake{path, fmt.Sprintf(format, args...)})
 }
 
-// titleOf returns the title by which a CRD tells that a value is of a type of ours.
-func titleOf(name string) string { return v1beta1.GroupVersion.String() + " " + name }
-
 // resolve puts types in the place of their names.
 func (r *schemaReader) resolve(path string, s *apiextensionsv1.JSONSchemaProps) {
 	if s.Ref != nil {
@@ -169,11 +166,9 @@ func (r *schemaReader) resolve(path string, s *apiextensionsv1.JSONSchemaProps) 
 			}
 			return
 		}
-		name := *s.Ref
 		if *s = *known.DeepCopy(); said != "" {
 			s.Description = said
 		}
-		s.Title = titleOf(name)
 		return
 	}
 	if s.Default != nil {

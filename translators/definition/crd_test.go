@@ -53,8 +53,6 @@ properties:
   scheduler: {$ref: SchedulePolicy}
 `
 
-var typeNames = map[string]string{"template": "PodTemplateSpec", "runPolicy": "RunPolicy", "runMode": "RunMode", "scheduler": "SchedulePolicy"}
-
 // TestASchemaOfAFewLinesIsThatOfAWholeKind: what the catalog's JAX says fits the kind that the operator would make.
 func TestASchemaOfAFewLinesIsThatOfAWholeKind(t *testing.T) {
 	made, err := crdFor(t, "", shortSchema)
@@ -65,8 +63,7 @@ func TestASchemaOfAFewLinesIsThatOfAWholeKind(t *testing.T) {
 	root, want := made.Spec.Versions[0].Schema.OpenAPIV3Schema, full.Schema.OpenAPIV3Schema
 	for _, name := range []string{"template", "runPolicy", "runMode", "scheduler"} {
 		a, b := root.Properties["spec"].Properties[name], want.Properties["spec"].Properties[name]
-		require.Equal(t, "batch.tensorstack.dev/v1beta1 "+typeNames[name], a.Title)
-		a.Title, a.Description, b.Description = "", "", ""
+		a.Description, b.Description = "", ""
 		if scope, ok := b.Properties["restartScope"]; ok { // its words are about the kinds that the operator knows
 			require.Contains(t, a.Properties["restartScope"].Description, "Default: what the TrainingFramework of the kind says")
 			scope.Description = a.Properties["restartScope"].Description
@@ -93,27 +90,23 @@ func names(s apiextensionsv1.JSONSchemaProps) []string {
 
 func TestMistakesOfASchema(t *testing.T) {
 	for name, tc := range map[string]struct{ before, text, want string }{
-		"no object":              {"", `{type: string}`, `spec.schema.type: is "string": a spec is an object`},
-		"an unknown word":        {"", `{type: object, propertys: {}}`, `unknown field "propertys"`},
-		"an unknown type":        {"", `{type: object, properties: {a: {type: array, items: {$ref: PodSpec}}}}`, `spec.schema.properties.a.items.$ref: is "PodSpec": PodTemplateSpec, RunMode, RunPolicy, SchedulePolicy are known`},
-		"a default":              {"", `{type: object, properties: {a: {type: integer, default: 1}}}`, `spec.schema.properties.a.default: is not allowed`},
-		"a field goes":           {`{type: object, properties: {a: {type: object, properties: {b: {type: string}}}}}`, `{type: object, properties: {a: {type: object}}}`, `spec.schema.properties.a.properties.b: is taken away`},
-		"another type":           {`{type: object, properties: {a: {type: array, items: {type: string}}}}`, `{type: object, properties: {a: {type: array, items: {type: integer}}}}`, `spec.schema.properties.a.items.type: is "integer", but jobs that there are may have it as "string"`},
-		"a type of ours goes":    {shortSchema, `{type: object, properties: {template: {type: object}, replicas: {type: integer}, runPolicy: {$ref: RunPolicy}, runMode: {$ref: RunMode}, scheduler: {$ref: SchedulePolicy}}}`, `spec.schema.properties.template.properties.metadata: is taken away`},
-		"of a type of ours":      {`{type: object, properties: {template: {type: object, properties: {mine: {type: string}}}}}`, `{type: object, properties: {template: {$ref: PodTemplateSpec}}}`, `spec.schema.properties.template.$ref.properties.mine: is taken away, but jobs that there are may have it`},
-		"deep in a type of ours": {`{type: object, properties: {p: {type: object, properties: {backoffLimit: {type: string}}}}}`, `{type: object, properties: {p: {$ref: RunPolicy}}}`, `spec.schema.properties.p.$ref.properties.backoffLimit.type: is "integer", but jobs that there are may have it as "string"`},
-		"required in ours":       {`{type: object, properties: {p: {type: object, properties: {nodeLost: {type: object, properties: {}}}}}}`, `{type: object, properties: {p: {$ref: RunPolicy}}}`, `spec.schema.properties.p.$ref.properties.nodeLost.required: asks for "afterSeconds"`},
-		"a rule of ours":         {`{type: object, properties: {p: {type: object}}}`, `{type: object, properties: {p: {$ref: RunPolicy}}}`, `spec.schema.properties.p.$ref.x-kubernetes-validations: has a new rule`},
-		"another type of ours":   {`{type: object, properties: {p: {$ref: RunMode}}}`, `{type: object, properties: {p: {$ref: RunPolicy}}}`, `spec.schema.properties.p.$ref.properties.debug: is taken away`},
-		"no object before":       {`{type: object, properties: {template: {type: string}}}`, `{type: object, properties: {template: {$ref: PodTemplateSpec}}}`, `spec.schema.properties.template.$ref.type: is "object", but jobs that there are may have it as "string"`},
-		"a reference with more":  {"", `{type: object, properties: {template: {$ref: PodTemplateSpec, maxProperties: 1}}}`, `spec.schema.properties.template: has more than a description beside $ref: PodTemplateSpec, which would have no effect`},
-		"a reference as a spec":  {"", `{$ref: RunPolicy}`, `spec.schema.$ref: is "RunPolicy": a spec is an object with fields of its own`},
-		"any field, no more":     {`{type: object, x-kubernetes-preserve-unknown-fields: true}`, `{type: object}`, `spec.schema: lets in less than before`},
-		"any key, no more":       {`{type: object, properties: {a: {type: object, additionalProperties: {type: string}}}}`, `{type: object, properties: {a: {type: object, properties: {b: {type: string}}}}}`, `spec.schema.properties.a: lets in less than before`},
-		"of the keys of a map":   {`{type: object, additionalProperties: {type: string}}`, `{type: object, additionalProperties: {type: integer}}`, `spec.schema.additionalProperties.type: is "integer"`},
-		"all that is wrong":      {"", `{type: list, properties: {a: {default: 1}}}`, "spec.schema.type: is \"list\": a spec is an object\nspec.schema.properties.a.default: "},
-		"what it was, and more":  {shortSchema, shortSchema + "  more: {type: string}\n", ""},
-		"anything from now on":   {`{type: object, properties: {a: {type: string}}}`, `{type: object, x-kubernetes-preserve-unknown-fields: true}`, ""},
+		"no object":             {"", `{type: string}`, `spec.schema.type: is "string": a spec is an object`},
+		"an unknown word":       {"", `{type: object, propertys: {}}`, `unknown field "propertys"`},
+		"an unknown type":       {"", `{type: object, properties: {a: {type: array, items: {$ref: PodSpec}}}}`, `spec.schema.properties.a.items.$ref: is "PodSpec": PodTemplateSpec, RunMode, RunPolicy, SchedulePolicy are known`},
+		"a default":             {"", `{type: object, properties: {a: {type: integer, default: 1}}}`, `spec.schema.properties.a.default: is not allowed`},
+		"a field goes":          {`{type: object, properties: {a: {type: object, properties: {b: {type: string}}}}}`, `{type: object, properties: {a: {type: object}}}`, `spec.schema.properties.a.properties.b: is taken away`},
+		"another type":          {`{type: object, properties: {a: {type: array, items: {type: string}}}}`, `{type: object, properties: {a: {type: array, items: {type: integer}}}}`, `spec.schema.properties.a.items.type: is "integer", but jobs that there are may have it as "string"`},
+		"a type of ours goes":   {shortSchema, `{type: object, properties: {template: {type: object}, replicas: {type: integer}, runPolicy: {$ref: RunPolicy}, runMode: {$ref: RunMode}, scheduler: {$ref: SchedulePolicy}}}`, `spec.schema.properties.template.properties.metadata: is taken away`},
+		"of a type of ours":     {`{type: object, properties: {template: {type: object, properties: {mine: {type: string}}}}}`, `{type: object, properties: {template: {$ref: PodTemplateSpec}}}`, `spec.schema.properties.template.$ref: is "PodTemplateSpec", which has no mine, but jobs that there are may have it`},
+		"no object before":      {`{type: object, properties: {template: {type: string}}}`, `{type: object, properties: {template: {$ref: PodTemplateSpec}}}`, `spec.schema.properties.template.$ref: is "PodTemplateSpec", which is an object, but jobs that there are may have it as "string"`},
+		"a reference with more": {"", `{type: object, properties: {template: {$ref: PodTemplateSpec, maxProperties: 1}}}`, `spec.schema.properties.template: has more than a description beside $ref: PodTemplateSpec, which would have no effect`},
+		"a reference as a spec": {"", `{$ref: RunPolicy}`, `spec.schema.$ref: is "RunPolicy": a spec is an object with fields of its own`},
+		"any field, no more":    {`{type: object, x-kubernetes-preserve-unknown-fields: true}`, `{type: object}`, `spec.schema: lets in less than before`},
+		"any key, no more":      {`{type: object, properties: {a: {type: object, additionalProperties: {type: string}}}}`, `{type: object, properties: {a: {type: object, properties: {b: {type: string}}}}}`, `spec.schema.properties.a: lets in less than before`},
+		"of the keys of a map":  {`{type: object, additionalProperties: {type: string}}`, `{type: object, additionalProperties: {type: integer}}`, `spec.schema.additionalProperties.type: is "integer"`},
+		"all that is wrong":     {"", `{type: list, properties: {a: {default: 1}}}`, "spec.schema.type: is \"list\": a spec is an object\nspec.schema.properties.a.default: "},
+		"what it was, and more": {shortSchema, shortSchema + "  more: {type: string}\n", ""},
+		"anything from now on":  {`{type: object, properties: {a: {type: string}}}`, `{type: object, x-kubernetes-preserve-unknown-fields: true}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := crdFor(t, tc.before, tc.text)
@@ -124,29 +117,6 @@ func TestMistakesOfASchema(t *testing.T) {
 			require.ErrorContains(t, err, tc.want)
 		})
 	}
-}
-
-// TestATypeOfOursGrows: a CRD that an older operator has made lets in what the same type does in a newer one.
-// Rules may be written in other words.
-func TestATypeOfOursGrows(t *testing.T) {
-	spec := &v1beta1.TrainingFrameworkSpec{
-		Kind:   v1beta1.FrameworkKind{Group: "example.com", Version: "v1", Kind: "TestJob"},
-		Schema: &runtime.RawExtension{Raw: []byte(`{"type": "object", "properties": {"p": {"$ref": "RunPolicy"}}}`)},
-	}
-	older := func(title string) *apiextensionsv1.CustomResourceDefinition {
-		made, err := definition.CRDFor(spec)
-		require.NoError(t, err)
-		fields := made.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties
-		policy := fields["p"]
-		policy.XValidations[0].Rule = "has(self.progress) || !has(self.failurePolicy)"
-		delete(policy.Properties, "nodeLost")
-		policy.Title = title
-		fields["p"] = policy
-		return made
-	}
-	require.Empty(t, definition.Narrower(spec, older("batch.tensorstack.dev/v1beta1 RunPolicy")))
-	require.ErrorContains(t, definition.Narrower(spec, older("")), "x-kubernetes-validations: has a new rule", "the type of somebody else, or of v0.1.0")
-	require.ErrorContains(t, definition.Narrower(spec, older("batch.tensorstack.dev/v1beta1 RunMode")), "x-kubernetes-validations: has a new rule")
 }
 
 // TestASchemaThatLetsInLess: each way to tighten a schema is seen, and what loosens it is not.

@@ -61,7 +61,7 @@ func (m MistakesError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// New checks a definition of a kind whose schemas are these. The error is a MistakesError.
+// New checks a definition of a kind whose schemas are these. The error are MistakesError.
 func New(spec *v1beta1.TrainingFrameworkSpec, s Schemas) (*Definition, error) {
 	d, _, err := read(spec, s)
 	return d, err
@@ -185,7 +185,8 @@ func (d *Definition) readData(r *reader, data map[string]v1beta1.FrameworkText) 
 	}
 }
 
-// readStatus reads how the status looks, and what phase it shows.
+// readStatus reads how the status looks, and what phase it shows. If the kind has a status of its own, readStatus looks at it with jobs
+// in every state. There is nobody to tell if it cannot be written later.
 func (d *Definition) readStatus(r *reader, spec *v1beta1.TrainingFrameworkSpec, s Schemas) {
 	shown := typeOfSchema(s.Status).MaybeAssignTypeName("Status")
 	for _, part := range []struct {
@@ -204,5 +205,8 @@ func (d *Definition) readStatus(r *reader, spec *v1beta1.TrainingFrameworkSpec, 
 		own := &reader{environment: env}
 		part.read(own)
 		r.mistakes = append(r.mistakes, own.mistakes...)
+	}
+	if len(r.mistakes) == 0 {
+		d.tryStatus(r)
 	}
 }

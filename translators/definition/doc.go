@@ -2,9 +2,8 @@
 //
 //   - Check checks a definition as a whole, against the schema of the kind and that of GenericJobs, and names the place of each
 //     mistake. What is not accepted is never run. New does without what only fails some jobs: it also takes what was accepted before.
-//   - A job is compiled in bounded time and memory. Of the name, namespace, UID and spec that Compile may read, expressions see all but
-//     the UID. Each expression has a limit of cost, all of a job together have one, and no value grows beyond a size. What is beyond
-//     fails the job, and no other.
+//   - A job is compiled by its spec and name alone, in bounded time and memory. Each expression has a limit of cost, all of a job
+//     together have one, and no value grows beyond a size. What is beyond fails the job, and no other.
 //   - What comes out is a framework.Registration: the reconciler and its rules are those of translators that are written in Go.
 //   - An expression reaches nothing but the job: no cluster, no clock, no other object. What it makes is the spec of the job's
 //     own GenericJob and the texts of its own ConfigMap.
@@ -26,8 +25,8 @@
 //     *int32 (fits.go). An expression that may cost too much is refused (cost.go).
 //  3. Check asks what would fail a job (check.go): replicas may be left out, but .? asks for that. Nobody asks whether there is a
 //     container jax. That is no mistake here, because setMainContainer only writes its name down.
-//  4. Compile makes a run for the job, in which job.name, job.namespace and job.spec are known (compile.go). It walks through the tree, and each
-//     node becomes a plain value: maps, lists, texts and numbers, of which JSON can be made. A pod template alone stays what it is, so that it is
+//  4. Compile makes a run for the job, in which job.name and job.spec are known (compile.go). It walks through the tree, and each node becomes a
+//     plain value: maps, lists, texts and numbers, of which JSON can be made. A pod template alone stays what it is, so that it is
 //     decoded once (values.go).
 //  5. The plain value of the whole tree is decoded into a GenericJobSpec (genericjob.go).
 //

@@ -249,7 +249,7 @@ func join(a []ref.Val) (any, error) {
 		if !ok {
 			return nil, fmt.Errorf("%v is no text", p)
 		}
-		if n += len(part) + len(textOf(a[1])); n > maxValueText {
+		if n += len(part) + len(textOf(a[1])); n > maxString {
 			return nil, errTooLong
 		}
 		parts = append(parts, part)
@@ -275,7 +275,7 @@ func split(a []ref.Val) (any, error) {
 
 func replace(a []ref.Val) (any, error) {
 	s, from, to := textOf(a[0]), textOf(a[1]), textOf(a[2])
-	if len(s)+strings.Count(s, from)*len(to) > maxValueText {
+	if len(s)+strings.Count(s, from)*len(to) > maxString {
 		return nil, errTooLong
 	}
 	return strings.ReplaceAll(s, from, to), nil

@@ -23,9 +23,6 @@ func FuzzDefinition(f *testing.F) {
 	f.Add([]byte(`{genericJob: {cleanUpPolicy: "a${job.name}$${b}"}, data: {x: "${job.spec}"}}`), []byte(`{"words":null}`))
 	f.Add([]byte(`{genericJob: {}, status: {phase: "${observed.phase}"}, phase: shown.phase}`), []byte(`[]`))
 	f.Add([]byte(`{genericJob: {replicas: "${job.spec.n}"}, schema: {type: object, properties: {n: {type: integer}, t: {$ref: PodTemplateSpec}, l: {type: array, items: {type: string, default: a}}}}}`), []byte(`{"n":1}`))
-	for expression := range quotes {
-		f.Add([]byte("genericJob: {}\ndata:\n  a: >-\n    ${"+expression+"}\n"), []byte(`{"name":"a\\b"}`))
-	}
 	f.Fuzz(func(t *testing.T, text, job []byte) {
 		spec := &v1beta1.TrainingFrameworkSpec{}
 		if yaml.Unmarshal(text, spec) != nil {

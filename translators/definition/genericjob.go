@@ -36,7 +36,7 @@ func (r *run) spec(into *v1beta1.GenericJobSpec) error {
 	return nil
 }
 
-// takeOutTemplates takes decoded templates out of the replica specs, and returns them by index.
+// takeOutTemplates takes the templates that are kept out of the replica specs, whose places it tells.
 func takeOutTemplates(object map[string]any) map[int]*podTemplateValue {
 	found := map[int]*podTemplateValue{}
 	list, _ := object["replicaSpecs"].([]any)

@@ -66,13 +66,6 @@ func TestTheCatalog(t *testing.T) {
 	}
 }
 
-// TestADefinitionMayReadTheNamespace, as framework.Translator promises.
-func TestADefinitionMayReadTheNamespace(t *testing.T) {
-	d, err := defined(t, `{genericJob: {replicaSpecs: [{type: worker, template: "${job.spec.template}"}]}, data: {host: "${job.name}.${job.namespace}"}}`)
-	require.NoError(t, err)
-	translatortest.GoldenIn(t, "testdata/namespace", d.Registration())
-}
-
 // TestJAXIsShort: who knows the Go translator reads the definition in one go.
 func TestJAXIsShort(t *testing.T) {
 	raw, err := os.ReadFile(catalog + "jax/framework.yaml")

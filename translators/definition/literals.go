@@ -40,7 +40,7 @@ func (c *reviewer) checkLiterals() error {
 	return nil
 }
 
-// maxPartsSeen is at how many parts of expressions literalExpression looks: if each variable uses the one before twice, the parts double with each.
+// maxPartsSeen is at how many parts of expressions literalExpression looks: variables that stand twice in each other would double them each time.
 const maxPartsSeen = 10_000
 
 // isOpen reports whether a schema says nothing of a value.
@@ -103,7 +103,7 @@ func (c *reviewer) literalExpression(path string, e ast.Expr, s *apiextensionsv1
 	}
 	switch e.Kind() {
 	case ast.LiteralKind:
-		value := literalOf(e)
+		value, _ := literalOf(e)
 		c.literalValue(path, value, s)
 	case ast.ListKind:
 		for _, item := range e.AsList().Elements() {

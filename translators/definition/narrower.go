@@ -45,7 +45,7 @@ func (r *schemaReader) narrower(path string, have, want *apiextensionsv1.JSONSch
 	}
 	anything := ptr.Deref(want.XPreserveUnknownFields, false)
 	if have.Type != want.Type && (want.Type != "" || !anything) {
-		r.wrong(path+".type", "is %q, but jobs that there are may have it as %q", want.Type, cmp.Or(have.Type, "any value"))
+		r.wrong(path+".type", "is %q, but jobs that there are may have it as %q", want.Type, have.Type)
 		return
 	}
 	if !anything && (ptr.Deref(have.XPreserveUnknownFields, false) || valuesOf(have) != nil && valuesOf(want) == nil) {
@@ -57,14 +57,22 @@ func (r *schemaReader) narrower(path string, have, want *apiextensionsv1.JSONSch
 	r.narrowerInside(path, have, want, anything)
 }
 
-// narrowerType looks at a value that becomes one of a type of ours. Such a type grows only: a value that was one fits for ever, though a newer operator
-// writes a rule of it in other words.
+// narrowerType looks at a value that becomes one of a type of ours. Such a type grows only, so a value that was one fits for ever.
 func (r *schemaReader) narrowerType(path string, have *apiextensionsv1.JSONSchemaProps, name string) {
-	if have.Title == titleOf(name) {
+	if have.Type != "object" {
+		r.wrong(path+".$ref", "is %q, which is an object, but jobs that there are may have it as %q", name, cmp.Or(have.Type, "any value"))
 		return
 	}
 	known := r.types[name]
-	r.narrower(path+".$ref", have, &known)
+	if ptr.Deref(have.XPreserveUnknownFields, false) || valuesOf(have) != nil {
+		r.wrong(path+".$ref", "is %q, but jobs that there are may have any field there", name)
+		return
+	}
+	for _, field := range slices.Sorted(maps.Keys(have.Properties)) {
+		if property(&known, field) == nil {
+			r.wrong(path+".$ref", "is %q, which has no %s, but jobs that there are may have it", name, field)
+		}
+	}
 }
 
 // narrowerInside looks at the fields, entries and values of a schema.

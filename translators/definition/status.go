@@ -114,8 +114,7 @@ func (d *Definition) completionTime(job *Job) *metav1.Time {
 	return some.CompletionTime
 }
 
-// tryStatus writes the status of a job in each phase and each of statesToTry, and reads the phase back. There is nobody to tell if a status cannot be
-// written later.
+// tryStatus writes the status of a job in each phase and each of statesToTry, and reads the phase back.
 func (d *Definition) tryStatus(r *reader) {
 	for _, phase := range v1beta1.JobPhases() {
 		for _, try := range statesToTry() {
@@ -145,65 +144,27 @@ type tried struct {
 	state *v1beta1.TrainingJobStatus
 }
 
-// statesToTry returns a state without a value, one with all, and one of a job so large that it has no rows. For each field that may be missing, at
-// whatever depth, it returns a state without it. A job that runs has a startTime and no completionTime, and a first failure may have no exit code. For
-// each of the status itself it returns one with it alone, for a job that waits may have nothing but conditions.
+// statesToTry returns a state without a value, one with all, and one of a job so large that it has no rows. For each field that may be missing it
+// returns one without it and one with it alone. A job that runs has a startTime and no completionTime. A job that waits may have nothing but
+// conditions.
 func statesToTry() []tried {
 	states := []tried{
 		{", and has no more to tell", &v1beta1.TrainingJobStatus{}},
 		{"", filledState()},
 		{", and so large that its tasks have no replicas", stateWithoutRows()},
 	}
-	s := filledState()
-	v := reflect.ValueOf(s).Elem()
-	for i := range v.NumField() {
-		eachOptionalIn(v, i, "", func(path string) {
-			states = append(states, tried{", and has no " + path, s.DeepCopy()})
-		})
-		name, mayMiss := nameInJSON(v.Type().Field(i))
+	fields := reflect.TypeFor[v1beta1.TrainingJobStatus]()
+	for i := range fields.NumField() {
+		name, mayMiss := strings.CutSuffix(fields.Field(i).Tag.Get("json"), ",omitempty")
 		if !mayMiss || name == "phase" {
 			continue
 		}
-		alone := &v1beta1.TrainingJobStatus{}
+		without, alone := filledState(), &v1beta1.TrainingJobStatus{}
+		reflect.ValueOf(without).Elem().Field(i).SetZero()
 		fill(reflect.ValueOf(alone).Elem().Field(i))
-		states = append(states, tried{", and has no more to tell than " + name, alone})
+		states = append(states, tried{", and has no " + name, without}, tried{", and has no more to tell than " + name, alone})
 	}
 	return states
-}
-
-// nameInJSON returns the name of a field in JSON, "" if its own fields stand in its place. MayMiss: it is not there if it is empty.
-func nameInJSON(f reflect.StructField) (name string, mayMiss bool) {
-	name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-	return name, options == "omitempty"
-}
-
-// eachOptional calls f once for each field that may be missing, at every depth of a filled value. The field is empty while f runs. The phase alone is
-// always there.
-func eachOptional(v reflect.Value, path string, f func(path string)) {
-	switch {
-	case v.Type() == reflect.TypeFor[metav1.Time]():
-	case v.Kind() == reflect.Pointer:
-		eachOptional(v.Elem(), path, f)
-	case v.Kind() == reflect.Slice:
-		eachOptional(v.Index(0), path+"[0]", f)
-	case v.Kind() == reflect.Struct:
-		for i := range v.NumField() {
-			eachOptionalIn(v, i, path, f)
-		}
-	}
-}
-
-// eachOptionalIn does so for a field of a struct.
-func eachOptionalIn(of reflect.Value, i int, path string, f func(path string)) {
-	name, mayMiss := nameInJSON(of.Type().Field(i))
-	field := of.Field(i)
-	if path = strings.Trim(path+"."+name, "."); mayMiss && path != "phase" {
-		value := reflect.ValueOf(field.Interface())
-		field.SetZero()
-		f(path)
-		field.Set(value)
-	}
-	eachOptional(field, path, f)
 }
 
 // filledState returns a state in which every field has a value.
@@ -238,8 +199,6 @@ func fill(v reflect.Value) {
 		}
 	case v.Kind() == reflect.String:
 		v.SetString("x")
-	case v.Kind() == reflect.Bool:
-		v.SetBool(true)
 	case v.CanInt():
 		v.SetInt(1)
 	}

@@ -2,7 +2,6 @@ package definition_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -85,41 +84,4 @@ phase: shown.?state.orValue('')
 	is.Phase = v1beta1.JobSucceeded
 	require.ErrorContains(t, r.Mirror(job, is), "spec.status.alike: the expression costs more than 1000000 for this job")
 	require.Equal(t, v1beta1.JobRunning, r.Phase(job))
-}
-
-// TestAStatusIsTriedInEveryState: what may be missing, at whatever depth, is missing in some job.
-func TestAStatusIsTriedInEveryState(t *testing.T) {
-	for status, want := range map[string]string{
-		`{first: "${observed.conditions[0].type}"}`: "for a job that is Pending, and has no more to tell: spec.status.first: ",
-		`{count: "${has(observed.tasks) ? observed.tasks[0].replicas.size() : 0}"}`: "for a job that is Pending, and so large that its tasks have no replicas: spec.status.count: no such key: replicas. " +
-			"Ask whether there is what may be missing, as in observed.?tasks[?0].?replicas.orValue([])",
-		`{end: "${has(observed.startTime) ? string(observed.completionTime) : ''}"}`:                                    "for a job that is Pending, and has no more to tell than startTime: spec.status.end: no such key: completionTime",
-		`{first: "${has(observed.conditions) ? observed.tasks[0].type : ''}"}`:                                          "for a job that is Pending, and has no tasks: spec.status.first: no such key: tasks",
-		`{code: "${has(observed.firstFailure) ? observed.firstFailure.exitCode : 0}"}`:                                  "for a job that is Pending, and has no firstFailure.exitCode: spec.status.code: no such key: exitCode",
-		`{code: "${observed.phase == 'Failed' && has(observed.firstFailure) ? observed.firstFailure.exitCode : 0}"}`:    "for a job that is Failed, and has no firstFailure.exitCode: spec.status.code: no such key: exitCode",
-		`{why: "${observed.?tasks[?0].?replicas[?0].?containers.orValue([]).map(c, c.exitCode)}"}`:                      "for a job that is Pending, and has no tasks[0].replicas[0].containers[0].exitCode: spec.status.why: no such key: exitCode",
-		`{lost: "${has(observed.time) ? observed.time.lost.node : 0}"}`:                                                 "for a job that is Pending, and has no time.lost: spec.status.lost: no such key: node",
-		`{by: "${has(observed.firstFailure) && has(observed.firstFailure.probable) ? observed.firstFailure.why : ''}"}`: "for a job that is Pending, and has no firstFailure.why: spec.status.by: no such key: why",
-
-		`{count: "${observed.?tasks[?0].?replicas.orValue([]).size()}", s: "${has(observed.startTime)}"}`:                                        "",
-		`{code: "${observed.?firstFailure.?exitCode}", codes: "${observed.?firstFailure.?cause.?codes}", lost: "${observed.?time.?lost.?node}"}`: "",
-	} {
-		err := checked(t, `{genericJob: {replicaSpecs: [{`+podOfJob+`}]}, phase: "shown.?state.orValue('')", status: {state: "${observed.phase}", `+strings.TrimPrefix(status, "{")+`}`)
-		if want == "" {
-			require.NoError(t, err, status)
-			continue
-		}
-		require.ErrorContains(t, err, "spec.status: "+want, status)
-	}
-	require.ErrorContains(t, checked(t, `{genericJob: {replicaSpecs: [{`+podOfJob+`}]}, status: {state: "${observed.phase}"}, phase: "'Running'"}`),
-		`spec.phase: reads "Running" from the status {"state":"Succeeded"} of a job that is Succeeded`)
-}
-
-// TestARevisionThatWasAcceptedGoesOn: an earlier operator tried its status in fewer states.
-func TestARevisionThatWasAcceptedGoesOn(t *testing.T) {
-	d, err := defined(t, `{genericJob: {}, status: {state: "${observed.phase}", code: "${has(observed.firstFailure) ? observed.firstFailure.exitCode : 0}"}, phase: shown.state}`)
-	require.NoError(t, err)
-	r, job := d.Registration(), &definition.Job{}
-	require.NoError(t, r.Mirror(job, v1beta1.GenericJobStatus{Phase: v1beta1.JobSucceeded}))
-	require.Equal(t, v1beta1.JobSucceeded, r.Phase(job))
 }

@@ -48,11 +48,18 @@ func splitText(text string) ([]writtenPart, error) {
 // expressionLength returns that of the expression with which a text begins, up to the brace that closes it. Braces of maps, and those in texts of
 // the expression, belong to it.
 func expressionLength(text string) (int, error) {
-	depth := 0
+	depth, quote := 0, byte(0)
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
+		case quote != 0:
+			switch c {
+			case '\\':
+				i++
+			case quote:
+				quote = 0
+			}
 		case c == '\'' || c == '"':
-			i += quotedLength(text[i:], i > 0 && strings.Contains("rR", text[i-1:i])) - 1
+			quote = c
 		case strings.HasPrefix(text[i:], "//"): // a comment, up to the end of its line
 			line, _, _ := strings.Cut(text[i:], "\n")
 			i += len(line) - 1
@@ -65,21 +72,4 @@ func expressionLength(text string) (int, error) {
 		}
 	}
 	return 0, errors.New("a ${ is never closed: add }, or write $${ for the two characters")
-}
-
-// quotedLength returns that of the quoted text of CEL with which a text begins. Three quotes are one; in a raw text \ is a character as any other.
-func quotedLength(text string, raw bool) int {
-	quote := text[:1]
-	if three := strings.Repeat(quote, 3); strings.HasPrefix(text, three) {
-		quote = three
-	}
-	for i := len(quote); i < len(text); i++ {
-		switch {
-		case text[i] == '\\' && !raw:
-			i++
-		case strings.HasPrefix(text[i:], quote):
-			return i + len(quote)
-		}
-	}
-	return len(text)
 }

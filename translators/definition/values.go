@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// maxNodes is how many values there may be in a value, maxValueText how many bytes of text.
-	maxNodes     = 100_000
-	maxValueText = 1 << 20
+	// maxNodes is how many values there may be in a value, maxString how many bytes of text.
+	maxNodes  = 100_000
+	maxString = 1 << 20
 )
 
 var errTooLarge = errors.New("the value is too large: 100,000 values and 1 MiB of text are allowed")
@@ -104,11 +104,11 @@ func costOf(v ref.Val) uint64 {
 	if made, ok := v.(*podTemplateValue); ok && made.cost > 0 {
 		return made.cost
 	}
-	b := &budget{nodes: maxNodes, text: maxValueText}
+	b := &budget{nodes: maxNodes, text: maxString}
 	if _, err := b.plain(v); err != nil {
 		return maxCost
 	}
-	cost := uint64(maxNodes-b.nodes)*10 + uint64(maxValueText-b.text)/10
+	cost := uint64(maxNodes-b.nodes)*10 + uint64(maxString-b.text)/10
 	if made, ok := v.(*podTemplateValue); ok {
 		made.cost = cost
 	}
@@ -155,7 +155,7 @@ func decode(object map[string]any, into any) error {
 // plainOf makes of a value what JSON can be read into: maps, lists, texts, numbers. What is null, or an optional without a value,
 // is left out of what it stands in. It shares maps and lists with the job.
 func plainOf(v ref.Val) (any, error) {
-	b := &budget{nodes: maxNodes, text: maxValueText}
+	b := &budget{nodes: maxNodes, text: maxString}
 	return b.plain(v)
 }
 

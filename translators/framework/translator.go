@@ -14,8 +14,8 @@ type Translator[T client.Object] struct {
 	AddToScheme func(*runtime.Scheme) error
 	// New returns an empty object of the kind. Required.
 	New func() T
-	// Compile returns what is to run for a training job. It reads only name, namespace, UID and spec: if it read the status, two reconciles could come to
-	// different programs. It must not change the training job. An error is a mistake of the user: it says which field, what was found, and what to write instead.
+	// Compile returns what is to run for a training job. It reads only name, UID and spec: if it read the status, two reconciles could come to different
+	// programs. It must not change the training job. An error is a mistake of the user: it says which field, what was found, and what to write instead.
 	// It ends a training job that has not started. Required.
 	Compile func(T) (Program, error)
 	// Mirror copies the status of the GenericJob to that of the training job. A condition without a time keeps the time of the training job's own, if

@@ -92,8 +92,8 @@ func (l *conditionList) allWorkersRan(specs map[string]*kubeflow.ReplicaSpec, co
 		return true
 	}
 	for key, spec := range specs {
-		c := counts[kubeflow.TypeWorker]
-		if strings.EqualFold(key, kubeflow.TypeWorker) && spec != nil && c != nil && c.Active+c.Succeeded < ptr.Deref(spec.Replicas, 1) {
+		c := counts[kubeflow.TFWorker]
+		if strings.EqualFold(key, kubeflow.TFWorker) && spec != nil && c != nil && c.Active+c.Succeeded < ptr.Deref(spec.Replicas, 1) {
 			return false
 		}
 	}

@@ -97,13 +97,13 @@ func countsAtSuccess(shown *kubeflow.JobStatus, now map[string]*kubeflow.Replica
 func ranksIn(intervals string) int32 {
 	total := 0
 	for _, part := range strings.Split(intervals, ",") {
-		first, last, ok := strings.Cut(part, "-")
+		first, last, isRange := strings.Cut(part, "-")
 		from, err := strconv.Atoi(first)
 		if err != nil {
 			continue
 		}
 		to := from
-		if ok {
+		if isRange {
 			to, _ = strconv.Atoi(last)
 		}
 		total += max(0, to-from+1)
@@ -114,7 +114,7 @@ func ranksIn(intervals string) int32 {
 // countsAsRunning reports whether Kubeflow would call the job running: its chief, master or launcher runs. In a job without these any worker has to
 // run, and in a job without workers any replica.
 func countsAsRunning(specs map[string]*kubeflow.ReplicaSpec, counts map[string]*kubeflow.ReplicaStatus) bool {
-	for _, title := range []string{kubeflow.TFChief, kubeflow.TypeMaster, v2beta1.MPILauncher, kubeflow.TypeWorker} {
+	for _, title := range []string{kubeflow.TFChief, kubeflow.TFMaster, v2beta1.MPILauncher, kubeflow.TFWorker} {
 		for key, spec := range specs {
 			if strings.EqualFold(key, title) && spec != nil && counts[title] != nil && ptr.Deref(spec.Replicas, 1) > 0 {
 				return counts[title].Active > 0

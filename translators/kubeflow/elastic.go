@@ -56,7 +56,7 @@ func (k *kind) setElastic(program *framework.Program, job string, e *kubeflow.El
 	if len(e.Metrics) == 0 || program.Spec.RunMode.Pauses() {
 		return nil
 	}
-	if find(list, worker).spec != specs[kubeflow.TypeWorker] {
+	if find(list, worker).spec != specs[kubeflow.PyTorchWorker] {
 		program.Warnings = append(program.Warnings, framework.Warning{Reason: "CannotScale", Message: "spec." + k.field + ": the autoscaler only finds the type if it is spelled Worker: rename it."})
 	}
 	program.Autoscaler = &autoscalingv2.HorizontalPodAutoscalerSpec{

@@ -19,8 +19,8 @@ func (k *kind) mirror(job client.Object, specs map[string]*kubeflow.ReplicaSpec,
 	if s.Phase == v1beta1.JobSucceeded && cleans {
 		counts = countsAtSuccess(to, counts, &s)
 	}
-	if k.batchJob && cleans && s.CompletionTime != nil && counts[kubeflow.TypeWorker] != nil {
-		*counts[kubeflow.TypeWorker] = kubeflow.ReplicaStatus{} // the MPI operator counts no worker then, however it has ended
+	if k.batchJob && cleans && s.CompletionTime != nil && counts[kubeflow.TFWorker] != nil {
+		*counts[kubeflow.TFWorker] = kubeflow.ReplicaStatus{} // the MPI operator counts no worker then, however it has ended
 	}
 	to.ReplicaStatuses = counts
 	to.StartTime = startTime(&s)

@@ -19,8 +19,8 @@ const (
 	// inlineHosts is the largest number of hosts that are written into the templates themselves. The apiserver would store n² hosts for n pods. In
 	// larger jobs all pods refer to one ConfigMap.
 	inlineHosts = 64
-	// maxEnvironmentString is Linux's MAX_ARG_STRLEN, the length of the longest environment string, with name and final zero byte.
-	maxEnvironmentString = 131072
+	// maxString is Linux's MAX_ARG_STRLEN, the length of the longest environment string, with name and final zero byte.
+	maxString = 131072
 	// taskPart is the end of TF_CONFIG: TensorFlow's estimators look for the environment.
 	taskPart = `,"task":{"type":"$(type)","index":$(rank)}`
 )

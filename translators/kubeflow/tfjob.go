@@ -56,9 +56,9 @@ func setTFConfig(program *framework.Program, job *kubeflow.TFJob, list []member,
 	slices.SortFunc(c.members, func(a, b member) int { return strings.Compare(a.name, b.name) })
 	var variables []corev1.EnvVar
 	if !job.Spec.EnableDynamicWorker {
-		if length := c.length(); length > maxEnvironmentString {
+		if length := c.length(); length > maxString {
 			return fmt.Errorf("spec.tfReplicaSpecs: %s for these %d replicas is %d bytes long, but Linux allows %d for one environment variable: use fewer replicas or a shorter metadata.name",
-				configVariable, total, length, maxEnvironmentString)
+				configVariable, total, length, maxString)
 		}
 		program.Data = c.data()
 		variables = c.environment(program.Data)

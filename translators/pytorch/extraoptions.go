@@ -55,8 +55,8 @@ func takeOutConf(extra []string) (conf string, rest []string) {
 			rest = append(rest, extra[i])
 			continue
 		}
-		_, value, ok := strings.Cut(extra[i], "=")
-		if !ok && i+1 < len(extra) {
+		_, value, joined := strings.Cut(extra[i], "=")
+		if !joined && i+1 < len(extra) {
 			i++
 			value = extra[i]
 		}

@@ -40,8 +40,6 @@ type Seen struct {
 	Service    *corev1.Service
 	// Pods are the pods of the Deployment. They are not needed while it is Available.
 	Pods []corev1.Pod
-	// Said, if not nil, is what they had the state say when they were listed last. They are not listed now.
-	Said *v1beta1.DependentStatus
 	// Action is what was done in this reconcile.
 	Action string
 }
@@ -114,9 +112,6 @@ func unavailable(s *v1beta1.DependentStatus, seen Seen) *v1beta1.DependentStatus
 		if c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue {
 			return withReason(s, corev1.EventTypeWarning, ReasonNotReady, "Its pod cannot be created: "+c.Message)
 		}
-	}
-	if said := seen.Said; said != nil {
-		return withReason(s, said.Type, said.Reason, said.Note)
 	}
 	pod := newest(seen.Pods)
 	if pod == nil {

@@ -22,9 +22,9 @@ const (
 	// inlineHosts is the largest number of hosts that are written into the templates themselves. The apiserver would store n² hosts for n pods: 30 MB
 	// for 1,000 workers. In larger jobs all pods refer to one ConfigMap.
 	inlineHosts = 64
-	// maxEnvironmentString is Linux's MAX_ARG_STRLEN, the length of the longest environment string, with name and final zero byte. About 4,000 replicas with host
+	// maxString is Linux's MAX_ARG_STRLEN, the length of the longest environment string, with name and final zero byte. About 4,000 replicas with host
 	// names of 25 characters reach it.
-	maxEnvironmentString = 131072
+	maxString = 131072
 )
 
 // cluster is the TensorFlow cluster of a job. TFJobs need another one: see package kubeflow.
@@ -111,9 +111,9 @@ func (c *cluster) environment(data map[string]string) []corev1.EnvVar {
 func (c *cluster) tooLong() string {
 	const task = `{"cluster":,"task":{"type":"evaluator","index":9999}}`
 	length := len(configVariable) + len("=") + len(c.json(v1beta1.HostName)) + len(task) + 1
-	if length <= maxEnvironmentString {
+	if length <= maxString {
 		return ""
 	}
 	return fmt.Sprintf("%s for these %d replicas is %d bytes long, but Linux allows %d for one environment variable: use fewer replicas or a shorter metadata.name",
-		configVariable, c.total, length, maxEnvironmentString)
+		configVariable, c.total, length, maxString)
 }

@@ -30,7 +30,7 @@ func longest(c *cluster) int {
 func TestTheLimitIsExact(t *testing.T) {
 	for length := 1; length <= 51; length += 5 {
 		job := strings.Repeat("j", length)
-		more := sort.Search(10000, func(n int) bool { return longest(clusterOf(job, n+1)) > maxEnvironmentString })
+		more := sort.Search(10000, func(n int) bool { return longest(clusterOf(job, n+1)) > maxString })
 		require.Empty(t, clusterOf(job, more).tooLong(), "%d workers of %s", more, job)
 		if more < 10000 {
 			require.Contains(t, clusterOf(job, more+1).tooLong(), "but Linux allows 131072", "%d workers of %s", more+1, job)
@@ -38,7 +38,7 @@ func TestTheLimitIsExact(t *testing.T) {
 	}
 }
 
-// README.md and the comment of maxEnvironmentString say how many replicas are too many.
+// README.md and the comment of maxString say how many replicas are too many.
 func TestHowManyReplicasFit(t *testing.T) {
 	job := strings.Repeat("j", 25-len("-worker-1234"))
 	most := sort.Search(10000, func(n int) bool { return clusterOf(job, n+1).tooLong() != "" })

@@ -46,12 +46,7 @@ func first(s *v1beta1.GenericJobSpec) *corev1.Container {
 
 func TestAGoodTranslatorKeepsItsPromises(t *testing.T) {
 	for name, r := range map[string]framework.Registration{
-		"a copy": translatorOf(func(j *v1beta1.GenericJob) (framework.Program, error) { return copied(j), nil }),
-		"names of its own": translatorOf(func(j *v1beta1.GenericJob) (framework.Program, error) {
-			p := copied(j)
-			p.Data = map[string]string{"host": j.Name + "." + j.Namespace, "id": string(j.UID)}
-			return p, nil
-		}),
+		"a copy":   translatorOf(func(j *v1beta1.GenericJob) (framework.Program, error) { return copied(j), nil }),
 		"an error": translatorOf(func(*v1beta1.GenericJob) (framework.Program, error) { return framework.Program{}, errors.New("no") }),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -75,7 +70,7 @@ func TestBrokenPromisesAreFound(t *testing.T) {
 			p.Data = map[string]string{"calls": string(rune('0' + calls))}
 			return p, nil
 		},
-		"nothing but the job's name, namespace, UID and spec may count": func(j *v1beta1.GenericJob) (framework.Program, error) {
+		"nothing but the job's name and spec may count": func(j *v1beta1.GenericJob) (framework.Program, error) {
 			p := copied(j)
 			if j.Status.PauseCount > 0 {
 				first(&p.Spec).Args = []string{"--resume"}

@@ -46,7 +46,7 @@ const (
 	// ReasonCreateInvalid: the apiserver calls a field of an object invalid that the spec asks for; the job then fails with
 	// InvalidSpec.
 	ReasonCreateInvalid = "CreateInvalid"
-	// ReasonRefused: the apiserver refuses to change or delete an object of the job's, or to take the CRD of a definition.
+	// ReasonRefused: the apiserver refuses to change or delete an object of the job's.
 	ReasonRefused = "Refused"
 	// ReasonGangUnavailable: the cluster does not know the gang scheduler's objects.
 	ReasonGangUnavailable = "GangUnavailable"

@@ -192,7 +192,7 @@ const (
 	FrameworkServing = "Serving"
 	// FrameworkReady: the newest definition is accepted, and serves.
 	FrameworkReady = "Ready"
-	// FrameworkReconciling: the definition waits for its kind, for rights, for a webhook, or for jobs to end. It is there only while it is True.
+	// FrameworkReconciling: the definition waits for its kind, for rights, or for jobs to end. It is there only while it is True.
 	FrameworkReconciling = "Reconciling"
 	// FrameworkStalled: somebody has to edit the definition, or to delete another. It is there only while it is True.
 	FrameworkStalled = "Stalled"

@@ -117,12 +117,6 @@ type ReplicaSpec struct {
 // +kubebuilder:validation:Enum="";Always;OnFailure;Never;ExitCode
 type RestartPolicy string
 
-// The replica types that several kinds have, MPIJobs among them.
-const (
-	TypeMaster = "Master"
-	TypeWorker = "Worker"
-)
-
 // The values of RestartPolicy.
 const (
 	RestartAlways    RestartPolicy = "Always"

@@ -144,3 +144,9 @@ type RDZVConf struct {
 	// +optional
 	Value string `json:"value,omitempty"`
 }
+
+// The replica types of a PyTorchJob.
+const (
+	PyTorchMaster = "Master"
+	PyTorchWorker = "Worker"
+)

@@ -79,9 +79,11 @@ type SuccessPolicy string
 // SuccessPolicyAllWorkers means that the job has succeeded when all its workers have.
 const SuccessPolicyAllWorkers SuccessPolicy = "AllWorkers"
 
-// The replica types that TFJobs alone have.
+// The replica types of a TFJob.
 const (
 	TFChief           = "Chief"
+	TFMaster          = "Master"
+	TFWorker          = "Worker"
 	TFParameterServer = "PS"
 	TFEvaluator       = "Evaluator"
 )

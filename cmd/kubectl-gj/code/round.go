@@ -61,7 +61,7 @@ func (w *Work) Once(ctx context.Context, f *jobs.Family) (err error) {
 		if err = w.round(ctx, f, files); !errors.As(err, new(changedError)) {
 			return err
 		}
-		_ = jobs.Sleep(ctx, interval)
+		sleep(ctx, interval)
 	}
 	return exit.Usagef("%w, each time: try again, or leave it out by --exclude", err)
 }

@@ -27,7 +27,7 @@ func (w *Work) Watch(ctx context.Context, f *jobs.Family, reread func(context.Co
 	var said string
 	var due time.Time // when to try again without a save; zero: never
 	rested := time.Now()
-	for ; ctx.Err() == nil; _ = jobs.Sleep(ctx, interval) {
+	for ; ctx.Err() == nil; sleep(ctx, interval) {
 		files, left, err := w.Folder.Look()
 		if err == nil {
 			err = w.restless(seen, files, &rested)
@@ -124,4 +124,11 @@ func (w *Work) say(before string, err error) string {
 		fmt.Fprintf(w.Err, "%s %s\n", time.Now().Format(time.TimeOnly), text)
 	}
 	return err.Error()
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
 }

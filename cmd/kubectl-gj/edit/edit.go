@@ -28,39 +28,24 @@ func Pause(kind *jobs.Kind, on bool) client.Patch {
 	return runMode("pause", map[string]any{}, on)
 }
 
-// Debug switches debug mode on or off. Init containers run in it, unless skipInit says otherwise. Commands of debug mode stay as they are.
+// Debug switches debug mode on or off. Init containers run in it, unless skipInit says otherwise.
 func Debug(f *jobs.Family, on, skipInit bool) (client.Patch, error) {
 	if f.Kind.IsKubeflow() {
 		return nil, exit.Usagef("a %s has no debug mode: want a GenericJob, a PyTorchTrainingJob or a TensorFlowTrainingJob; or `kubectl exec` into a pod that runs", f.Kind.Kind)
 	}
-	var sets []v1beta1.ReplicaDebugSet // nil removes the list
-	if mode := RunMode(f.Job); mode != nil && mode.Debug != nil {
-		for _, set := range mode.Debug.ReplicaSpecs {
-			if set.SkipInitContainer = false; len(set.Command) > 0 {
-				sets = append(sets, set)
-			}
-		}
-	}
+	mode := map[string]any{}
 	if on && skipInit {
-		sets = withoutInit(f, sets)
-	}
-	return runMode("debug", map[string]any{"replicaSpecs": sets}, on), nil
-}
-
-// withoutInit has all types leave out their init containers.
-func withoutInit(f *jobs.Family, sets []v1beta1.ReplicaDebugSet) []v1beta1.ReplicaDebugSet {
-	of := f.Job
-	if f.IsDefined() && f.GenericJob != nil {
-		of = f.GenericJob
-	}
-	for _, replicaType := range Types(of) {
-		at := slices.IndexFunc(sets, func(set v1beta1.ReplicaDebugSet) bool { return set.Type == replicaType })
-		if at < 0 {
-			at, sets = len(sets), append(sets, v1beta1.ReplicaDebugSet{Type: replicaType})
+		var specs []v1beta1.ReplicaDebugSet
+		of := f.Job
+		if f.IsDefined() && f.GenericJob != nil {
+			of = f.GenericJob
 		}
-		sets[at].SkipInitContainer = true
+		for _, replicaType := range Types(of) {
+			specs = append(specs, v1beta1.ReplicaDebugSet{Type: replicaType, SkipInitContainer: true})
+		}
+		mode["replicaSpecs"] = specs
 	}
-	return sets
+	return runMode("debug", mode, on), nil
 }
 
 // RunMode returns the run mode that a job asks for; nil without one.

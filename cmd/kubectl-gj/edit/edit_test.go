@@ -59,17 +59,6 @@ func TestPatchesOfModes(t *testing.T) {
 	require.JSONEq(t, `{"spec":{"runMode":{"debug":{"enable":null,"enabled":true,"replicaSpecs":[{"type":"worker","skipInitContainer":true}]}}}}`, written(t, debug, nil, err))
 	_, err = edit.Debug(tf, true, false)
 	require.ErrorContains(t, err, "a TFJob has no debug mode")
-	const on = `runMode: {debug: {enabled: true, replicaSpecs: [`
-	for spec, want := range map[string]string{
-		one: `null`,
-		strings.Replace(one, "{", "{"+on+"{type: worker, skipInitContainer: true}]}}, ", 1):                  `null`,
-		strings.Replace(one, "{", "{"+on+"{type: worker, skipInitContainer: true, command: [sshd]}]}}, ", 1): `[{"type":"worker","command":["sshd"]}]`,
-	} {
-		debug, err = edit.Debug(family(t, "GenericJob", spec), false, false)
-		require.JSONEq(t, `{"spec":{"runMode":{"debug":{"enable":null,"enabled":false,"replicaSpecs":`+want+`}}}}`, written(t, debug, nil, err), spec)
-	}
-	debug, err = edit.Debug(family(t, "GenericJob", strings.Replace(two, "{", "{"+on+"{type: worker, command: [sshd]}]}}, ", 1)), true, true)
-	require.JSONEq(t, `{"spec":{"runMode":{"debug":{"enable":null,"enabled":true,"replicaSpecs":[{"type":"worker","skipInitContainer":true,"command":["sshd"]},{"type":"ps","skipInitContainer":true}]}}}}`, written(t, debug, nil, err))
 	scaled, err := edit.Scale(family(t, "GenericJob", two).Job, "worker", 3)
 	require.JSONEq(t, `[{"op":"test","path":"/spec/replicaSpecs/1/type","value":"worker"},{"op":"add","path":"/spec/replicaSpecs/1/replicas","value":3}]`, written(t, scaled, nil, err))
 }

@@ -61,8 +61,8 @@ func (f *Family) Status() v1beta1.GenericJobStatus {
 	return f.GenericJob.Status
 }
 
-// Conditions returns what is said of the job. A job that speaks the GenericJob's words says it itself. For any other job they are the
-// GenericJob's, and those that only the job itself has.
+// Conditions returns what is said of the job. A job that speaks the GenericJob's words says it itself. Of any other the GenericJob says
+// it, and the job adds what it alone can know.
 func (f *Family) Conditions() []v1beta1.JobCondition {
 	var own []v1beta1.JobCondition
 	switch job := f.Job.(type) {

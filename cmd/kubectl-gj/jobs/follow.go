@@ -33,7 +33,7 @@ func Follow(ctx context.Context, c client.WithWatch, f *Family, look func(*Famil
 		if enough, err := look(f); enough || err != nil {
 			return err
 		}
-		if err := Sleep(ctx, pace); err != nil {
+		if err := pause(ctx, pace); err != nil {
 			return err
 		}
 		select {
@@ -47,7 +47,7 @@ func Follow(ctx context.Context, c client.WithWatch, f *Family, look func(*Famil
 			if final(err) {
 				return err
 			}
-			if err := Sleep(ctx, retryAfter); err != nil {
+			if err := pause(ctx, retryAfter); err != nil {
 				return err
 			}
 		}
@@ -76,8 +76,7 @@ func final(err error) bool {
 	}
 }
 
-// Sleep waits. If the context ends before, Sleep returns the context's error.
-func Sleep(ctx context.Context, d time.Duration) error {
+func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -120,6 +119,6 @@ func watch(ctx context.Context, c client.WithWatch, changed chan<- struct{}, nam
 			events.Stop()
 		}
 		tell()
-		_ = Sleep(ctx, retryAfter)
+		_ = pause(ctx, retryAfter)
 	}
 }

@@ -4,12 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -48,12 +46,8 @@ func List(ctx context.Context, c client.Reader, namespace string, matching label
 			out = append(out, NewFamily(kind, job, owned[job.GetUID()], nil))
 		}
 	}
-	theirs, err := ownerLabels(ctx, c, namespace, all.Items, listed)
-	if err != nil {
-		return nil, err
-	}
 	for i := range all.Items {
-		if f := alone(&all.Items[i], listed, theirs); f != nil && matching.Matches(labels.Set(f.Job.GetLabels())) {
+		if f := alone(&all.Items[i], listed); f != nil && matching.Matches(labels.Set(all.Items[i].Labels)) {
 			out = append(out, f)
 		}
 	}
@@ -84,36 +78,9 @@ func listKind(ctx context.Context, c client.Reader, namespace string, matching l
 	return found, true, nil
 }
 
-// ownerLabels returns the labels of jobs whose kinds nobody has tried to list, by UID. It leaves out kinds that the cluster does not have, or that the
-// user may not read.
-func ownerLabels(ctx context.Context, c client.Reader, namespace string, all []v1beta1.GenericJob, listed map[schema.GroupVersionKind]bool) (map[types.UID]map[string]string, error) {
-	found, tried := map[types.UID]map[string]string{}, maps.Clone(listed)
-	for i := range all {
-		owner := OwnerOf(genericJobs(), &all[i])
-		if owner == nil {
-			continue
-		}
-		kind := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
-		if _, ok := tried[kind]; ok {
-			continue
-		}
-		tried[kind] = true
-		list := &metav1.PartialObjectMetadataList{}
-		list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
-		err := c.List(ctx, list, client.InNamespace(namespace))
-		if err != nil && !meta.IsNoMatchError(err) && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
-			return nil, fmt.Errorf("list %ss: %w", kind.Kind, err)
-		}
-		for _, job := range list.Items {
-			found[job.UID] = job.Labels
-		}
-	}
-	return found, nil
-}
-
 // alone returns the family of a GenericJob that belongs to no job that was listed; nil if it does. What belongs to a job of another kind
-// is called by that one, and has its labels if they are known.
-func alone(job *v1beta1.GenericJob, listed map[schema.GroupVersionKind]bool, known map[types.UID]map[string]string) *Family {
+// is called by that one.
+func alone(job *v1beta1.GenericJob, listed map[schema.GroupVersionKind]bool) *Family {
 	owner := OwnerOf(genericJobs(), job)
 	if owner == nil {
 		return NewFamily(genericJobs(), job, job, nil)
@@ -128,9 +95,5 @@ func alone(job *v1beta1.GenericJob, listed map[schema.GroupVersionKind]bool, kno
 	of.SetName(owner.Name)
 	of.SetUID(owner.UID)
 	of.SetCreationTimestamp(job.CreationTimestamp)
-	of.SetLabels(job.Labels)
-	if own, ok := known[owner.UID]; ok {
-		of.SetLabels(own)
-	}
 	return NewFamily(kind, of, job, nil)
 }

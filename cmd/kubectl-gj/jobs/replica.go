@@ -30,16 +30,6 @@ func ReplicaOf(job *v1beta1.GenericJob, pod string) (replicaType string, rank in
 	return "", 0, false
 }
 
-// CutRank cuts the name of a replica, or of its pod, at its rank; 0 if it has none.
-func CutRank(name string) (before string, rank int) {
-	at := strings.LastIndexByte(name, '-')
-	rank, err := strconv.Atoi(name[at+1:])
-	if at < 0 || err != nil {
-		return name, 0
-	}
-	return name[:at], rank
-}
-
 // AddressOf returns how commands call a GenericJob, or the job that it belongs to, as in pj/mnist.
 func AddressOf(job *v1beta1.GenericJob) string {
 	of, name := genericJobs(), job.Name

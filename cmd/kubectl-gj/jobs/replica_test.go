@@ -32,17 +32,6 @@ func TestTheReplicaOfAPod(t *testing.T) {
 	require.False(t, ok)
 }
 
-func TestANameIsCutAtItsRank(t *testing.T) {
-	for name, want := range map[string]struct {
-		before string
-		rank   int
-	}{"worker-12": {"worker", 12}, "gpu-worker-0": {"gpu-worker", 0}, "mnist": {"mnist", 0}, "worker-edited": {"worker-edited", 0}, "7": {"7", 0}, "": {"", 0}} {
-		before, rank := jobs.CutRank(name)
-		require.Equal(t, want.before, before, name)
-		require.Equal(t, want.rank, rank, name)
-	}
-}
-
 func TestTheAddressOfAJob(t *testing.T) {
 	job := kerneltest.Job(kerneltest.Type("worker", 1))
 	require.Equal(t, "gj/job", jobs.AddressOf(job))

@@ -73,7 +73,7 @@ func Of(families []*jobs.Family, phases []v1beta1.JobPhase) []Row {
 // waits are reasons of pods for which there is no node yet: nothing has failed.
 var waits = []string{corev1.PodReasonUnschedulable, corev1.PodReasonSchedulingGated}
 
-// lastFailure says why a pod that is bound to a node does not start. If none is stuck, it says how the most recent failure came about.
+// lastFailure returns what keeps a pod from starting that has a node, or else how the last replica failed that did.
 func lastFailure(f *jobs.Family) string {
 	if pod, event := f.Warning(); pod != nil {
 		brief := *event

@@ -145,7 +145,7 @@ func (s *streams) drain(ctx context.Context, c client.Reader, f *jobs.Family) {
 			s.leave(left)
 			return
 		}
-		if jobs.Sleep(ctx, reattach) != nil {
+		if !sleep(ctx, reattach) {
 			return
 		}
 		next, err := f.Reread(ctx, c)
@@ -199,6 +199,18 @@ func (s *streams) leave(left []Source) {
 	}
 }
 
+// sleep waits, and reports whether the context has not ended.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
 // attach prints one log to its end. A stream that breaks before is opened again where it broke; and once more when the container
 // has ended, for what it said after that. Once it has noted an end, another may read the log of the next run, so it touches the log no more.
 func (p *Printer) attach(ctx context.Context, s Source, log *stream, again bool) {
@@ -218,7 +230,7 @@ func (p *Printer) attach(ctx context.Context, s Source, log *stream, again bool)
 			}
 			return
 		}
-		if jobs.Sleep(ctx, reattach) != nil {
+		if !sleep(ctx, reattach) {
 			log.stop()
 			return
 		}

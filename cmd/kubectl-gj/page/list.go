@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/list"
-	"github.com/genericjob/genericjob/cmd/kubectl-gj/plural"
 )
 
 // List is the page of a sweep's jobs.
@@ -37,7 +36,10 @@ const mostLabels = 8
 
 // ListOf returns the page of jobs. A label by which they differ is a column; one that all have stands above the table.
 func ListOf(rows []list.Row, all bool, now time.Time) *List {
-	l := &List{Frame: frame("Training jobs", now), Count: plural.Count(len(rows), "job"), Namespaces: all}
+	l := &List{Frame: frame("Training jobs", now), Count: fmt.Sprintf("%d jobs", len(rows)), Namespaces: all}
+	if len(rows) == 1 {
+		l.Count = "1 job"
+	}
 	if len(rows) > 0 && !all {
 		l.Title += " in " + rows[0].Namespace
 	}

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -173,9 +174,19 @@ func lastFailures(job *v1beta1.GenericJob) map[string]v1beta1.ReplicaFailure {
 
 // compareNames compares namespaces, then names, and ranks behind equal ones as numbers.
 func (r Row) compareNames(with Row) int {
-	typeA, rankA := jobs.CutRank(r.Name)
-	typeB, rankB := jobs.CutRank(with.Name)
+	typeA, rankA := cutRank(r.Name)
+	typeB, rankB := cutRank(with.Name)
 	return cmp.Or(cmp.Compare(r.Namespace, with.Namespace), cmp.Compare(typeA, typeB), cmp.Compare(rankA, rankB), cmp.Compare(r.Name, with.Name))
+}
+
+// cutRank cuts a name at its rank; 0 if it has none.
+func cutRank(name string) (string, int) {
+	at := strings.LastIndexByte(name, '-')
+	rank, err := strconv.Atoi(name[at+1:])
+	if at < 0 || err != nil {
+		return name, 0
+	}
+	return name[:at], rank
 }
 
 // TableOfJobs returns a table of jobs. With all, it has their namespaces; steps and losses, if any code reported some.

@@ -5,18 +5,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
 )
 
 const (
-	// A job with more than many pods shows neighbours with equal descriptions on one line.
+	// many is the number of pods from which neighbours of which the same is to be said share a line.
 	many = 20
-	// alike is how many such neighbours share a line at least.
+	// alike is the number of neighbours from which they do.
 	alike = 4
 )
 
-// Fold has neighbours with equal descriptions share a line, in a job with more than many pods.
+// Fold has neighbours of which the same is to be said share a line, in a job of many pods.
 func Fold(b Branch) Branch {
 	var folded []Branch
 	for _, child := range b.Branches {
@@ -44,8 +42,8 @@ func Fold(b Branch) Branch {
 
 // same reports whether two replicas of a type are to be described in the same words.
 func same(a, b Branch) bool {
-	typeA, _ := jobs.CutRank(a.Replica)
-	typeB, _ := jobs.CutRank(b.Replica)
+	typeA, _ := cutRank(a.Replica)
+	typeB, _ := cutRank(b.Replica)
 	return a.Replica != "" && typeA == typeB && a.Phase == b.Phase && a.Restarts == b.Restarts && a.Uncounted == b.Uncounted && a.WithJob == b.WithJob && a.More == b.More && a.PerhapsMore == b.PerhapsMore && a.Why == b.Why
 }
 
@@ -54,11 +52,12 @@ func merge(list []Branch) Branch {
 	out := list[0]
 	var ranks []int
 	for _, b := range list {
-		_, rank := jobs.CutRank(b.Replica)
-		ranks = append(ranks, rank)
+		_, rank := cutRank(b.Replica)
+		n, _ := strconv.Atoi(rank) // of a replica's name it is a number
+		ranks = append(ranks, n)
 	}
-	name, _ := jobs.CutRank(out.Name)
-	replicaType, _ := jobs.CutRank(out.Replica)
+	name, _ := cutRank(out.Name)
+	replicaType, _ := cutRank(out.Replica)
 	set := Ranks(ranks)
 	out.Name, out.Replica = name+"-"+set, replicaType+"-"+set
 	out.Running = fmt.Sprint(len(list))
@@ -95,4 +94,13 @@ func Ranks(ranks []int) string {
 		more = fmt.Sprintf(" and %d more", len(ranks))
 	}
 	return "[" + strings.Join(parts, ",") + more + "]"
+}
+
+// cutRank cuts a name at its rank.
+func cutRank(name string) (before, rank string) {
+	i := strings.LastIndexByte(name, '-')
+	if i < 0 {
+		return name, ""
+	}
+	return name[:i], name[i+1:]
 }

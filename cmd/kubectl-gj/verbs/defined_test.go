@@ -96,34 +96,6 @@ func TestAJobOfAKindThatADefinitionServes(t *testing.T) {
 	}
 }
 
-// The GenericJob of such a job has none of its labels.
-func TestAJobOfADefinedKindIsListedByItsOwnLabels(t *testing.T) {
-	s := newSpace(t)
-	s.installJAX()
-	for name, rate := range map[string]string{"fast": "0.1", "slow": "0.01"} {
-		job := s.jax(name)
-		job.SetLabels(map[string]string{"sweep": "rates", "rate": rate})
-		require.NoError(t, s.Update(t.Context(), job))
-		s.compiled(name, metav1.NewControllerRef(job, job.GroupVersionKind()))
-	}
-	s.compiled("lonely", &unreadable)
-	for selector, want := range map[string][]string{"sweep=rates": {"jaxjob/fast", "jaxjob/slow"}, "rate=0.1": {"jaxjob/fast"}, "sweep!=rates": {"jaxthing/lonely"}} {
-		var listed []struct {
-			Name   string            `json:"name"`
-			Labels map[string]string `json:"labels"`
-		}
-		require.NoError(t, yaml.Unmarshal([]byte(s.sees("list", "-o", "json", "-l", selector)), &listed))
-		var names []string
-		for _, job := range listed {
-			names = append(names, job.Name)
-			if job.Name == "jaxjob/fast" {
-				require.Equal(t, map[string]string{"sweep": "rates", "rate": "0.1"}, job.Labels)
-			}
-		}
-		require.Equal(t, want, names, selector)
-	}
-}
-
 // TestAJobOfAKindWithoutADefinitionSaysSo: its CRD is there, and nobody serves it.
 func TestAJobOfAKindWithoutADefinitionSaysSo(t *testing.T) {
 	s := newSpace(t)

@@ -53,14 +53,14 @@ func (a Answer) Text() string {
 	return text
 }
 
-// question is the job that is asked about, and the present time.
+// question is what is asked of.
 type question struct {
 	*jobs.Family
 	now time.Time
 }
 
-// answers is the order in which an answer is looked for: the first that has one wins. A job for which none has one runs.
-var answers = []func(question) *Answer{
+// rules is the order in which an answer is looked for: the first that has one wins.
+var rules = []func(question) *Answer{
 	isDeleted,
 	isForeign,
 	isUnserved,
@@ -74,30 +74,30 @@ var answers = []func(question) *Answer{
 	cannotStart,
 	cannotMount,
 	waits,
+	runs,
 }
 
 // Of returns the answer for a job.
 func Of(f *jobs.Family, now time.Time) Answer {
 	q := question{f, now}
-	a := q.answer()
-	a.Job, a.Phase, a.Time, a.Recovery, a.Losses = f.Title(), f.Phase(), f.Time(now), f.Recovery(), f.Losses(now)
-	if !f.IsOver() {
-		a.Why += q.nodes()
-	}
-	if a.Reason != "Deleted" && a.Reason != "ManagedBy" {
-		a.Ignored = Ignored(f, now)
-	}
-	return a
-}
-
-// answer returns the answer, without what is told of every job.
-func (q question) answer() Answer {
-	for _, answer := range answers {
-		if a := answer(q); a != nil {
+	for _, rule := range rules {
+		if a := rule(q); a != nil {
+			a.Job, a.Phase, a.Time, a.Recovery, a.Losses = f.Title(), f.Phase(), f.Time(now), f.Recovery(), f.Losses(now)
+			if !f.IsOver() {
+				a.Why += q.nodes()
+			}
+			if a.Reason != "Deleted" && a.Reason != "ManagedBy" {
+				a.Ignored = Ignored(f, now)
+			}
 			return *a
 		}
 	}
-	return q.runs()
+	return Answer{Job: f.Title(), Phase: f.Phase(), Why: "The operator cannot tell.", Do: "See its status: " + q.kubectl("get", "-o yaml")}
+}
+
+// kubectl returns a command about the job.
+func (q question) kubectl(verb, rest string) string {
+	return fmt.Sprintf("kubectl %s %s/%s -n %s %s.", verb, strings.ToLower(q.Kind.Kind), q.Job.GetName(), q.Job.GetNamespace(), rest)
 }
 
 func isDeleted(q question) *Answer {
@@ -105,7 +105,7 @@ func isDeleted(q question) *Answer {
 		return nil
 	}
 	return &Answer{Reason: "Deleted", Why: fmt.Sprintf("It is being deleted; %d of its pods are still there.", len(q.Pods)),
-		Do: fmt.Sprintf("It goes when its finalizers are removed: `kubectl get %s/%s -n %s -o jsonpath={.metadata.finalizers}`.", strings.ToLower(q.Kind.Kind), q.Job.GetName(), q.Job.GetNamespace())}
+		Do: "It goes when its finalizers are removed: " + q.kubectl("get", "-o jsonpath={.metadata.finalizers}")}
 }
 
 func isForeign(q question) *Answer {
@@ -224,8 +224,8 @@ func waits(q question) *Answer {
 	return &Answer{Reason: c.Reason, Why: sentence(c.Message) + q.lastFailure()}
 }
 
-func (q question) runs() Answer {
-	return Answer{Reason: v1beta1.ReasonRunning, Why: sentence(q.Condition(v1beta1.ConditionRunning).Message) + q.edited() + q.count() + q.lastFailure()}
+func runs(q question) *Answer {
+	return &Answer{Reason: v1beta1.ReasonRunning, Why: sentence(q.Condition(v1beta1.ConditionRunning).Message) + q.edited() + q.count() + q.lastFailure()}
 }
 
 // count says how often replicas were replaced, if any was.

@@ -44,14 +44,6 @@ const (
 	byDefault = ". Where the operator has --avoid-nodes, that does for jobs without avoidNodes"
 )
 
-func TestAJobThatIsBeingDeletedNamesACommandToCopy(t *testing.T) {
-	job := running(func(*v1beta1.GenericJobSpec) {})
-	job.DeletionTimestamp = new(metav1.NewTime(kt.At(time.Minute)))
-	a := why.Of(family(job), kt.At(time.Hour))
-	require.Equal(t, "Deleted", a.Reason)
-	require.Equal(t, "It goes when its finalizers are removed: `kubectl get genericjob/"+job.Name+" -n "+job.Namespace+" -o jsonpath={.metadata.finalizers}`.", a.Do)
-}
-
 func TestWhatIsIgnoredIsToldFromTheJobItself(t *testing.T) {
 	elsewhere := []v1beta1.FailurePolicyRule{{Match: v1beta1.FailureMatch{ExitCodes: []int32{3}}, Action: v1beta1.FailureActionRestart, Elsewhere: true}}
 	job := running(func(s *v1beta1.GenericJobSpec) {

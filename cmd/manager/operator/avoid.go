@@ -2,7 +2,6 @@ package operator
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -17,31 +16,25 @@ func (c *config) setNodeConditions(text string) (err error) {
 	return err
 }
 
-// avoidTime is the pattern of v1beta1.AvoidTime.
-var avoidTime = regexp.MustCompile(`^([0-9]{1,4}h)?([0-9]{1,5}m)?([0-9]{1,6}s)?$`)
-
-// setAvoidNodes reads the flag --avoid-nodes. It takes what the CRD takes in a job, each key once, but for atMost=0: without the flag no node is avoided.
+// setAvoidNodes reads the flag --avoid-nodes. It takes what the CRD takes in a job.
 func (c *config) setAvoidNodes(text string) error {
-	a, given := &v1beta1.AvoidNodes{}, map[string]bool{}
+	a := &v1beta1.AvoidNodes{}
 	for part := range strings.SplitSeq(text, ",") {
 		name, value, _ := strings.Cut(part, "=")
 		var err error
-		switch again := given[name]; {
-		case again:
-			err = fmt.Errorf("want %s once", name)
-		case name == "after":
+		switch name {
+		case "after":
 			a.After, err = countIn(value, 1, 10)
-		case name == "atMost":
+		case "atMost":
 			a.AtMost, err = countIn(value, 1, 16)
-		case name == "within":
+		case "within":
 			a.Within = v1beta1.AvoidTime(value)
-			if d, wrong := time.ParseDuration(value); !avoidTime.MatchString(value) || wrong != nil || d < time.Minute || d > 8760*time.Hour {
+			if d, wrong := time.ParseDuration(value); wrong != nil || d < time.Minute || d > 8760*time.Hour {
 				err = fmt.Errorf("want a time from 1m to 8760h, as in 24h or 1h30m")
 			}
 		default:
 			err = fmt.Errorf("want after, within or atMost, as in after=2,within=24h,atMost=1")
 		}
-		given[name] = true
 		if err != nil {
 			return fmt.Errorf("%q: %w", part, err)
 		}

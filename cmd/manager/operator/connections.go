@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// connections are the connections that a port has at once. When the port is full, a new connection closes one whose request has not arrived: the
-// oldest of the address with most connections. So whoever holds connections and says nothing keeps neither the kubelet nor a scraper
+// connections are the connections that a port has at once. One more puts out a connection whose request has not come yet: of the
+// address that has most, the oldest. So whoever holds connections and says nothing keeps neither the kubelet nor a scraper
 // out. A connection whose request has come stays until it is answered.
 type connections struct {
 	net.Listener

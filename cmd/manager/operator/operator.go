@@ -49,7 +49,7 @@ func run(ctx context.Context, c config) error {
 	if err != nil || ctx.Err() != nil {
 		return err
 	}
-	return within(ctx, lastOfAll, func() error { return mgr.Start(ctx) })
+	return within(ctx, lastOfAll, func() error { return ended(ctx, mgr.Start(ctx)) })
 }
 
 // within calls f, but does not wait for it any longer than this after the context has ended.
@@ -61,9 +61,9 @@ func within(ctx context.Context, after time.Duration, f func() error) error {
 	defer stop()
 	select {
 	case err := <-done:
-		return ended(ctx, err)
+		return err
 	case <-tooLate:
-		ctrl.Log.Info("ending without what is still under way")
+		ctrl.Log.Info("the apiserver does not answer: ending without it")
 		return nil
 	}
 }

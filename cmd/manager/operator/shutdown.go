@@ -20,11 +20,10 @@ const (
 	lastOfAll     = lastRunnables + 2*lastLeaseCall + 100*time.Millisecond
 )
 
-// ended returns the error of a preparation or of a manager that has ended. One that was told to end has not failed, though it was interrupted, or has
-// not waited for all that was under way. A machine may stall for longer than an operator may take. What is left is no more than an operator leaves
-// that is killed.
+// ended returns the error of a manager that has ended. One that was told to end has not failed, though it has not waited for all that was
+// under way. A machine may stall for longer than an operator may take. What is left is no more than an operator leaves that is killed.
 func ended(ctx context.Context, err error) error {
-	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+	if ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded) {
 		ctrl.Log.Info("ending without what is still under way", "reason", err.Error())
 		return nil
 	}

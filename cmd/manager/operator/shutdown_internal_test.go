@@ -3,7 +3,6 @@ package operator
 import (
 	"context"
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 
@@ -37,18 +36,4 @@ func TestWhoWasToldToEndAndCouldNotWaitHasNotFailed(t *testing.T) {
 	broken := errors.New("broken")
 	require.ErrorIs(t, ended(ctx, broken), broken)
 	require.NoError(t, ended(ctx, nil))
-}
-
-// An operator that was told to end while it prepared itself could exit with 1.
-func TestWhoWasToldToEndInAPreparationHasNotFailed(t *testing.T) {
-	ctx, end := context.WithCancel(t.Context())
-	defer end()
-	interrupted := func() error { return fmt.Errorf("set up the controllers: %w", context.Canceled) }
-	require.ErrorIs(t, within(ctx, time.Hour, interrupted), context.Canceled, "nobody has told it to end")
-	require.NoError(t, within(ctx, time.Hour, func() error {
-		end()
-		return interrupted()
-	}))
-	broken := errors.New("broken")
-	require.ErrorIs(t, within(ctx, time.Hour, func() error { return broken }), broken)
 }

@@ -31,5 +31,7 @@ func (w *wrapper) forgetHeldEnd() {
 		return
 	}
 	w.heldEnd, w.holdExpired = nil, nil
-	w.setTerminationMessage("")
+	if err := w.writeTerminationMessage(""); err != nil {
+		fmt.Fprintln(os.Stderr, "genericjob wrapper:", err)
+	}
 }

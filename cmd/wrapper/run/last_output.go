@@ -73,8 +73,10 @@ func (w *wrapper) writeEnd(code int) {
 	if code == 0 || !w.readsOutput || len(w.pumps) == 0 { // a heartbeat has pumps, too
 		return
 	}
-	if w.messageFile != "" && !w.hasStopped() && w.readTerminationMessage() == "" {
-		w.setTerminationMessage(w.lastOutput())
+	if w.messageFile != "" && w.readTerminationMessage() == "" {
+		if err := w.writeTerminationMessage(w.lastOutput()); err != nil {
+			w.say("%v", err)
+		}
 	}
 	if w.podEnds || w.fixedOrder != nil {
 		return
@@ -90,9 +92,6 @@ func (w *wrapper) writeEnd(code int) {
 		w.say("%v", err)
 	}
 }
-
-// hasStopped reports whether the code that ran last was stopped, and none runs yet in its place.
-func (w *wrapper) hasStopped() bool { return w.reachedAttempt > w.Ran || w.mustRunAgain }
 
 // savedOutput returns the file with the last output of the container before.
 func (w *wrapper) savedOutput(to *os.File) string {
@@ -120,7 +119,7 @@ func (w *wrapper) printEarlierOutput() {
 
 // dropOutput drops the output of the code before.
 func (w *wrapper) dropOutput() {
-	w.EarlierExitCode, w.codeFailure, w.pumps = 0, nil, nil
+	w.EarlierExitCode, w.codeFailure = 0, nil
 	for _, to := range []*os.File{os.Stdout, os.Stderr} {
 		_ = os.Remove(w.savedOutput(to))
 	}
@@ -143,6 +142,16 @@ func (w *wrapper) addOutput() {
 	w.codeFailure.Message = w.lastOutput()
 }
 
+// clearTerminationMessage clears the message of code that begins again: it did not fail.
+func (w *wrapper) clearTerminationMessage() {
+	if !w.mustRunAgain || w.podEnds {
+		return
+	}
+	if err := w.writeTerminationMessage(""); err != nil {
+		w.say("%v", err)
+	}
+}
+
 // awaitOutput waits a moment for the end of the output, when no process of the code is left.
 func (w *wrapper) awaitOutput() {
 	timeout, cancel := context.WithTimeout(context.Background(), settleTime)
@@ -155,14 +164,15 @@ func (w *wrapper) awaitOutput() {
 	}
 }
 
-// setTerminationMessage writes the container's termination message.
-func (w *wrapper) setTerminationMessage(message string) {
+// writeTerminationMessage writes the container's termination message.
+func (w *wrapper) writeTerminationMessage(message string) error {
 	if w.messageFile == "" {
-		return
+		return nil
 	}
 	if err := os.WriteFile(w.messageFile, []byte(message), 0o644); err != nil && !errors.Is(err, os.ErrNotExist) {
-		w.say("%v", err)
+		return err
 	}
+	return nil
 }
 
 // readTerminationMessage returns the end of the termination message that the code has written; "" if it cannot be read.

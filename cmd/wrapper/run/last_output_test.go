@@ -89,54 +89,6 @@ func TestAnEndThatIsHeldTellsWhatTheCodeSaid(t *testing.T) {
 	_ = again.Wait()
 }
 
-// @record writes the exception that SIGTERM raises. The container's message is of the attempt that ends it, and of no other.
-func TestWhatCodeSaidThatWasStoppedIsNotToldOfTheNextAttempt(t *testing.T) {
-	for name, tc := range map[string]struct {
-		script string // of attempt 1
-		goes   int
-		signal syscall.Signal
-		code   int
-	}{
-		"the next is killed":                {`kill -KILL $$`, 1, 0, 137},
-		"the pod ends while the next waits": {`exit 0`, 0, syscall.SIGTERM, 143},
-	} {
-		t.Run(name, func(t *testing.T) {
-			p := newPod(t)
-			p.order(0, 0, 0)
-			words := filepath.Join(p.dir, "words")
-			c := p.wrap([]string{"-read-output", "-termination-message=" + words}, "sh", "-c",
-				`[ $0 -lt 1 ] || { `+tc.script+`; }; trap 'echo SignalException >&2; echo SignalException > '`+words+`'; exit 1' TERM; echo begins $0 >> $LOG; while :; do sleep 0.05; done`, "$(genericjob/attempt)")
-			p.run(c)
-			p.awaitLog("begins 0")
-			p.order(1, 0, 1)
-			p.until("attempt 1 is reached", func() bool { return p.report().Attempt == 1 })
-			require.Equal(t, "SignalException", p.report().Ended.Message, "the operator hears of it")
-			p.order(1, tc.goes, 1)
-			if tc.signal != 0 {
-				require.NoError(t, c.Process.Signal(tc.signal))
-			}
-			require.Equal(t, tc.code, code(t, c))
-			require.Empty(t, p.lastWords())
-		})
-	}
-}
-
-// The code of an attempt may have left the container without its script.
-func TestCodeThatCannotBeStartedSaysWhy(t *testing.T) {
-	p := newPod(t)
-	p.order(0, 0, 0)
-	program := filepath.Join(t.TempDir(), "train")
-	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\n"+obeys("echo out of luck; echo begins >> $LOG")), 0o700)) // #nosec G306 -- a program
-	c := p.wrap([]string{"-read-output", "-termination-message=" + filepath.Join(p.dir, "words")}, program)
-	p.run(c)
-	p.awaitLog("begins")
-	require.NoError(t, os.Remove(program))
-	p.order(1, 1, 1)
-	require.Equal(t, 127, code(t, c))
-	require.NotContains(t, p.lastWords(), "out of luck")
-	require.Contains(t, p.lastWords(), program+": no such file or directory")
-}
-
 // A kubelet keeps the log of one container that has ended. The one that ends last had run nothing.
 func TestWhatTheCodeSaidOutlivesTheContainerThatWaits(t *testing.T) {
 	p := newPod(t)

@@ -27,7 +27,6 @@ import (
 
 	"github.com/genericjob/genericjob/apis/inplace"
 	"github.com/genericjob/genericjob/cmd/wrapper/develop"
-	"github.com/genericjob/genericjob/kernel/output"
 )
 
 // Exit codes for what cannot be run, as of shells.
@@ -221,10 +220,9 @@ func exitOf(err error) int {
 	return exitNotFound
 }
 
-// fail ends the wrapper because the command cannot be run. The termination message says why.
+// fail ends the wrapper because the command cannot be run.
 func (w *wrapper) fail(code int, err error) {
-	w.say("%v", err)
-	w.setTerminationMessage(output.Failure{Output: err.Error()}.Text(inplace.MaxMessage))
+	fmt.Fprintf(os.Stderr, "genericjob wrapper: %v\n", err)
 	w.exitCode, w.over = code, true
 }
 

@@ -216,7 +216,9 @@ func (w *wrapper) lookForSigns(now time.Time) (hangs bool) {
 func (w *wrapper) endHungCode() {
 	w.watch.missingSign = w.silentFor()
 	w.say("%s", w.watch.missingSign)
-	w.setTerminationMessage(w.watch.missingSign)
+	if err := w.writeTerminationMessage(w.watch.missingSign); err != nil {
+		w.say("%v", err)
+	}
 	dumped := make(chan time.Time, 1)
 	w.hung, w.stop.timer = true, dumped
 	go func(list []process) {
@@ -236,7 +238,9 @@ func (w *wrapper) writeHangStack() {
 		}
 	}
 	said.Output, said.Step = w.watch.missingSign, w.lastFurthest()
-	w.setTerminationMessage(said.Text(inplace.MaxMessage))
+	if err := w.writeTerminationMessage(said.Text(inplace.MaxMessage)); err != nil {
+		w.say("%v", err)
+	}
 }
 
 // silentFor says which sign was expected, and what was seen last. If the wrapper may not read the output, it quotes no line of it.

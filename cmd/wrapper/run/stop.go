@@ -150,6 +150,7 @@ func (w *wrapper) finishStop() {
 	}
 	w.sayStopped()
 	w.addOutput()
+	w.clearTerminationMessage()
 	switch {
 	case w.hung && w.holds(output.HangCode):
 		w.holdEnd(output.HangCode)
@@ -157,8 +158,6 @@ func (w *wrapper) finishStop() {
 		w.exitCode, w.over = output.HangCode, true
 	case w.podEnds:
 		w.over = true
-	case w.heldEnd == nil: // the code was stopped: its words are of no end of the container
-		w.setTerminationMessage("")
 	}
 	w.draining, w.stopping, w.hung, w.stop = false, false, false, stopState{}
 }

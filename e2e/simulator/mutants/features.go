@@ -3,7 +3,7 @@ package main
 // ofFeatures are in what some jobs ask for.
 var ofFeatures = []mutant{
 	// Gangs.
-	{"a gang waits for who has finished", "kernel/ledger/counts.go",
+	{"a gang waits for who has finished", "kernel/ledger/gang.go",
 		"n += a.Unfinished()", "n += a.N"},
 	{"a group that can never be complete is kept", "kernel/gang.go",
 		"members < int(group.MinMember) || need", "need"},
@@ -11,7 +11,7 @@ var ofFeatures = []mutant{
 		"\t\ta.do(StopPod, pod, \"it waits", "\t\t_ = append([]any{StopPod, pod}, \"it waits"},
 	{"a pod outside its gang stays there", "kernel/gang.go",
 		"if !build.LacksGroup(a.Job, pod.Pod) ||", "if true ||"},
-	{"a pod outside its gang stays there if it has a node", "kernel/gang.go",
+	{"... if it has a node", "kernel/gang.go",
 		"return waits && members < int(group.MinMember)", "return waits && members < 0"},
 	{"a pod that comes without its group is deleted by force", "controllers/calls/gang.go",
 		"if err := x.changePod(ctx, a); err != nil && !apierrors.IsConflict(err) {",
@@ -62,7 +62,7 @@ var ofFeatures = []mutant{
 		"s.Admitted && !isShort(f.kueue.Workload, f.ledger) && ", "s.Admitted && "},
 	{"a job queues beside a Workload that somebody has made for it", "kernel/kueue.go",
 		"if spec.Prebuilt(a.Job) != \"\" || in", "if in"},
-	{"a training job queues beside a Workload that somebody has made for it", "controllers/training/start.go",
+	{"a training job does", "controllers/training/start.go",
 		"case isPrebuilt(job, program):", "case false && isPrebuilt(job, program):"},
 	{"a job that is over holds its quota", "kernel/kueue.go",
 		"\t\tif idle {\n\t\t\ta.updateWorkload", "\t\tif false {\n\t\t\ta.updateWorkload"},
@@ -106,7 +106,7 @@ var ofFeatures = []mutant{
 		"err := x.annotate(ctx, a, inplace.Annotation, a.Order.String())",
 		"err := x.patch(ctx, handle(a.Pod), types.MergePatchType, map[string]any{\"metadata\": map[string]any{\"uid\": a.Pod.UID, \"annotations\": map[string]string{inplace.Annotation: a.Order.String()}}})"},
 	{"a pod that waits for ever is left waiting", "kernel/barrier/barrier.go",
-		"case in.Now.Sub(draft.BarrierTime()).Abs() > arrivalTimeout+spec.Grace(&t.Template):", "case false:"},
+		"case in.Now.After(draft.BarrierTime().Add(arrivalTimeout + spec.Grace(&t.Template))):", "case false:"},
 	{"a pod hears an order before it is stored", "controllers/calls/execute.go",
 		"if err == nil && x.OnOrderStored != nil {", "if x.OnOrderStored != nil {"},
 	{"an end that is held is noted before it comes", "kernel/apply.go",
@@ -142,7 +142,7 @@ var ofFeatures = []mutant{
 	// Definitions.
 	{"a job that has begun is compiled by the newest definition", "controllers/training/revisions.go",
 		"return all.of(have.Annotations[v1beta1.AnnotationFrameworkRevision]).Reconcile(ctx, req)", "return all.newest.Reconcile(ctx, req)"},
-	{"a job whose GenericJob the cache shows in the middle of a reconcile is compiled by the newest definition", "controllers/training/reconcile.go",
+	{"... if the cache shows its GenericJob in the middle of a reconcile", "controllers/training/reconcile.go",
 		"!= r.Revision && r.Revision != \"\":", "!= r.Revision && r.Revision == \"-\":"},
 	{"a GenericJob does not say what compiled it", "controllers/training/start.go",
 		"	if r.Revision != \"\" {\n\t\tmade", "	if r.Revision == \"-\" {\n\t\tmade"},

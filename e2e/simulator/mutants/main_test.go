@@ -16,15 +16,6 @@ func TestEveryMutantStillBreaksATextThatIsThere(t *testing.T) {
 	}
 }
 
-func TestEveryMutantHasANameOfItsOwn(t *testing.T) {
-	seen := map[string]bool{}
-	for _, m := range mutants {
-		require.False(t, seen[m.Name], m.Name)
-		require.NotContains(t, m.Name, "...", "rows and -run name a mutant without the one before it")
-		seen[m.Name] = true
-	}
-}
-
 func TestTheDocumentNamesMutantsThatThereAre(t *testing.T) {
 	t.Chdir("../../..")
 	for _, table := range []table{lives, deviations} {
