@@ -110,7 +110,7 @@ func (o Owner) existing(ctx context.Context, what string, want client.Object) (c
 	}
 	message := fmt.Sprintf("%s %s/%s exists already", o.KindOf(want), want.GetNamespace(), want.GetName())
 	switch edited := o.editedLabel(have, want); {
-	case o.hadPredecessor(have):
+	case o.HadPredecessor(have):
 		return nil, fmt.Errorf("%s: %s, of a job of this name that is gone: it goes with that one", what, message)
 	case !metav1.IsControlledBy(have, o.Object):
 		return nil, Refuse(v1beta1.ReasonNameConflict, message)
@@ -138,9 +138,9 @@ func (o Owner) editedLabel(have, want client.Object) string {
 	return ""
 }
 
-// hadPredecessor reports whether an object belongs to an earlier job of the same kind and name. The garbage collector takes it away,
+// HadPredecessor reports whether an object belongs to an earlier job of the same kind and name. The garbage collector takes it away,
 // and nobody has to do anything.
-func (o Owner) hadPredecessor(have client.Object) bool {
+func (o Owner) HadPredecessor(have client.Object) bool {
 	ref := metav1.GetControllerOf(have)
 	return ref != nil && ref.UID != o.Object.GetUID() && ref.Name == o.Object.GetName() &&
 		ref.Kind == o.Kind.Kind && ref.APIVersion == o.Kind.GroupVersion().String()

@@ -7,7 +7,7 @@
 //	no GenericJob, and a spec that is invalid      failUnlessRunning: the job fails
 //	no GenericJob, and a Workload made for it      block: see spec.PrebuiltMessage
 //	no GenericJob                                  createGenericJob: the fence, the ConfigMap, the Secret with keys, the GenericJob
-//	a GenericJob of that name, not the job's       block, with NameConflict
+//	a GenericJob of that name, not the job's       leaveAlone: block, with NameConflict; that of an earlier job of the name is waited for
 //	one that is being deleted                      mirrorOf
 //	one that another revision compiled             nothing: RetrySoon
 //	one that is over, and a spec that is invalid   mirrorOf

@@ -154,7 +154,7 @@ func (r *Reconciler) reconcileUnfinished(ctx context.Context, job client.Object,
 	case err != nil:
 		return showing{}, fmt.Errorf("read GenericJob %s/%s: %w", job.GetNamespace(), job.GetName(), err)
 	case !metav1.IsControlledBy(have, job):
-		return r.block(job, nil, v1beta1.ReasonNameConflict, nameTakenMessage(have)), nil
+		return r.leaveAlone(job, have), nil
 	case have.DeletionTimestamp != nil:
 		return r.mirrorOf(job, have, false), nil // its end leads to the next reconcile
 	case have.Annotations[v1beta1.AnnotationFrameworkRevision] != r.Revision && r.Revision != "":

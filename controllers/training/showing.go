@@ -191,14 +191,18 @@ func undated(t v1beta1.JobConditionType, holds bool, reason, message string) v1b
 	return c
 }
 
-// nameTakenMessage returns the message about a GenericJob of the job's name that the job does not own.
-func nameTakenMessage(have *v1beta1.GenericJob) string {
+// leaveAlone returns what a job shows while a GenericJob that it does not own has its name. That of an earlier job of the name goes with that one, as
+// after `kubectl replace --force`: nobody has to do anything, and its end leads to the next reconcile.
+func (r *Reconciler) leaveAlone(job client.Object, have *v1beta1.GenericJob) showing {
+	if r.owner(job).HadPredecessor(have) {
+		return showing{}
+	}
 	owner := "was made directly"
 	if ref := metav1.GetControllerOf(have); ref != nil {
 		owner = fmt.Sprintf("belongs to %s %s with UID %s", ref.Kind, ref.Name, ref.UID)
 	}
-	return fmt.Sprintf("GenericJob %s/%s exists already and %s: it is left alone. Once it is deleted the job goes on by itself; or give the job another name.",
-		have.Namespace, have.Name, owner)
+	return r.block(job, nil, v1beta1.ReasonNameConflict, fmt.Sprintf(
+		"GenericJob %s/%s exists already and %s: it is left alone. Once it is deleted the job goes on by itself; or give the job another name.", have.Namespace, have.Name, owner))
 }
 
 // warn tells of the warnings about a program that a write has just brought to the GenericJob. Those of one reason are one event: of events that differ

@@ -117,3 +117,16 @@ func TestAnUpdateThatAConflictStopsIsCounted(t *testing.T) {
 		}
 	}
 }
+
+// TestTheGenericJobOfAPredecessorIsWaitedFor, as after `kubectl replace --force`: the user was told to give the job another name.
+func TestTheGenericJobOfAPredecessorIsWaitedFor(t *testing.T) {
+	m := newAnnotating(t, ofEarlier())
+	m.owner.UID = "new"
+	out, err := m.reconcileUnfinished(t.Context(), m.owner, framework.Program{}, nil)
+	require.NoError(t, err)
+	require.Equal(t, showing{}, out, "the garbage collector takes it away, and its end leads to the next reconcile")
+	m.Kind.Kind = v1beta1.KindPyTorchTrainingJob
+	out, err = m.reconcileUnfinished(t.Context(), m.owner, framework.Program{}, nil)
+	require.NoError(t, err)
+	require.Equal(t, v1beta1.ReasonNameConflict, out.events[0].Reason, "that of a job of another kind stays")
+}
