@@ -119,8 +119,9 @@ func (l *Life) evictBeside(p *corev1.Pod) {
 	})
 }
 
-// disrupt is a deletion by the control plane, which says so in a condition first. That takes the place of a kubelet's. If nobody has seen it, nobody
-// can know any more that the kubelet had told the code to go. Nor can anybody who has not seen an eviction for a limit of the pod's own.
+// disrupt is a deletion by the control plane, which says so in a condition first. This condition overwrites the kubelet's. An operator that has not
+// seen the kubelet's cannot learn any more that the kubelet evicted the pod. An eviction for a limit of the pod's own has no condition: with this one
+// it looks like a disruption.
 func (l *Life) disrupt(p *corev1.Pod, reason string) {
 	l.say("control plane: deletes %s, %s", keyOf(p), reason)
 	if p.Status.Phase == corev1.PodSucceeded && hasTarget(p, "TerminationByKubelet") || isOwnFault(p) {

@@ -14,7 +14,7 @@
 //  3. It hands the family to another package, which decides, and knows neither flags nor streams.
 //  4. It writes the answer to p.Out, or as -o asks, and remarks to p.ErrOut. Both show control characters of tenants as text.
 //
-// tensorboard.go is the smallest that does all four. To add a verb:
+// report.go is the smallest that does all four. To add a verb:
 //
 //  1. Write what it decides in a package beside this one, with tests that need no cluster.
 //  2. Write the method here, and add it to the list in New.
